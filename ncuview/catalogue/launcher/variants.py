@@ -34,7 +34,7 @@ import pycuda.driver as cuda
 
 from ncuview.catalogue.launcher.data import place
 from ncuview.catalogue.launcher.differences import GUARD, Spread, difference, poisoned
-from ncuview.catalogue.launcher.inputs import Shape, in_order, input_of, seeded, words_of
+from ncuview.catalogue.launcher.inputs import RUNS, Shape, in_order, input_of, seeded, words_of
 from ncuview.catalogue.launcher.ratios import LOOKS, ratio_of
 from ncuview.catalogue.launcher.times import ColdClock, device_words
 from ncuview.catalogue.reference import POISON, Array
@@ -43,9 +43,6 @@ GUARD_WORDS = 1 << 14
 """The length of a guard band: 64 KiB, which keeps the alignment of an allocation."""
 _WORD = POISON.itemsize
 _SHARED_WITHOUT_ASKING = 48 * 1024
-RUNS = 2
-"""Launches of each variant on each case: a race may be won once."""
-
 Job = Mapping[str, Any]
 Write = Callable[[Mapping[str, Any]], None]
 
