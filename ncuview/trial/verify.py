@@ -162,7 +162,7 @@ def _compared(
     reordered: Sequence[Reordering],
     seen: _Seen,
 ) -> list[Sizes]:
-    """The sizes at which both computed the same; raises ``_Decided`` where they did not, or the first cannot be used."""
+    """The sizes at which both computed the same; raises ``_Decided`` where they did not, or the first is unusable."""
     usable = []
     for sizes in tried:
         reason = _same_at(original, variant, sizes, process, reordered, seen)
