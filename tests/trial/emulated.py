@@ -41,12 +41,17 @@ def build(kernel: Kernel) -> Build:
 
 
 def edited(original: Build, folder: Path, edits: Mapping[str, str]) -> Build:
-    """A build of the kernel with each text replaced, which must be there once; at the original's sizes."""
-    text = original.kernel.path.read_text(encoding="utf-8")
+    """A build of the kernel with each text replaced, at the original's sizes."""
+    return of_source(original, folder, replaced(original.kernel, edits))
+
+
+def replaced(kernel: Kernel, edits: Mapping[str, str]) -> str:
+    """The kernel's source with each text replaced, which must be there once."""
+    text = kernel.path.read_text(encoding="utf-8")
     for before, after in edits.items():
-        assert text.count(before) == 1, f"{before!r} is {text.count(before)} times in {original.kernel.path.name}"
+        assert text.count(before) == 1, f"{before!r} is {text.count(before)} times in {kernel.path.name}"
         text = text.replace(before, after)
-    return of_source(original, folder, text)
+    return text
 
 
 def of_source(original: Build, folder: Path, source: str) -> Build:

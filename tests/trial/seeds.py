@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ncuview.catalogue.kernel_file import load_kernels
+from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.trial.cases import Build, Reordering
 from tests.trial.emulated import build
@@ -233,5 +233,11 @@ SEEDS = (
 
 @cache
 def original(kernel: str) -> Build:
+    """The kernel at sizes that can be emulated."""
+    return build(kernel_of(kernel))
+
+
+def kernel_of(kernel: str) -> Kernel:
+    """A kernel of the catalogue, or one of this folder."""
     own = OWN / f"{kernel}.cu"
-    return build(load_kernels(own)[0] if own.exists() else find_kernel(kernel))
+    return load_kernels(own)[0] if own.exists() else find_kernel(kernel)
