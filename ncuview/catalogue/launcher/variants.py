@@ -1,4 +1,4 @@
-"""Child process: launch a kernel and its variants on the same inputs, and compare their outputs, or time them in turns.
+"""Child process: launch a kernel and its variants on the same inputs, and compare outputs or time them interleaved.
 
 ``python -m ncuview.catalogue.launcher.variants JOB RESULT`` reads the JSON file JOB and appends a JSON object per line
 to RESULT, so that what is there stays when a kernel ends the process or is ended itself.
@@ -13,8 +13,8 @@ Where the original's own results may differ (``reordered`` inputs, floating-poin
 more times, on inputs in other orders if there are such, and variants may differ by a few times this spread. These
 launches' own differences are those beyond the widest tolerance.
 
-``mode`` = ``time``: all launches of the first case in turns, until all ratios are precise or ``budget_s`` is over; the
-line has all ``times_ns`` by key, and the GPU's name.
+``mode`` = ``time``: all launches of the first case interleaved, until all ratios are precise or ``budget_s`` is over;
+the line has all ``times_ns`` by key, and the GPU's name.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _differ_as_sums(one: Sequence[Array], other: Sequence[Array]) -> bool:
 
 
 def time_case(job: Job, write: Write) -> None:
-    """Time all launches of the first case in turns."""
+    """Time all launches of the first case, interleaved."""
     case = job["cases"][0]
     made = {key: _Prepared(launch, case["arguments"]) for key, launch in case["launches"].items()}
     for each in made.values():
