@@ -7,10 +7,13 @@ Neither raises where the process fails: what it had written until then says wher
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -18,7 +21,8 @@ from typing import Any
 
 from ncuview.base.errors import LauncherNotFound
 from ncuview.base.figures import duration
-from ncuview.catalogue.live import as_user
+from ncuview.base.log import log_command
+from ncuview.catalogue.live import for_user
 from ncuview.profiling.machine import find_nvcc
 
 _LAST_WORDS = 5
@@ -83,16 +87,43 @@ class Bench:
         given, result = folder / "job.json", folder / "result.jsonl"
         given.write_text(json.dumps(job), encoding="utf-8")
         program = [*prefix, sys.executable, "-P", "-m", "ncuview.catalogue.launcher.variants", str(given), str(result)]
-        output = ""
-        try:
-            done = as_user(program, folder, self.root, self.seconds)
-        except subprocess.TimeoutExpired:
+        words, environment = for_user(program, folder)
+        output, errors, code = _run_to_its_end(words, self.root, environment, self.seconds)
+        if code is None:
             failure = f"it did not end within {duration(1e9 * self.seconds)}"
         else:
-            output = done.stdout + done.stderr
-            words = " ".join(done.stderr.split("\n")[-_LAST_WORDS:]).strip()
-            failure = f"it failed: {words or f'exit code {done.returncode}'}" if done.returncode else ""
-        return Done(_lines(result), output, failure)
+            said = " ".join(errors.split("\n")[-_LAST_WORDS:]).strip()
+            failure = f"it failed: {said or f'exit code {code}'}" if code else ""
+        return Done(_lines(result), output + errors, failure)
+
+
+def _run_to_its_end(
+    words: Sequence[str], root: Path, environment: Mapping[str, str], seconds: float
+) -> tuple[str, str, int | None]:
+    """What a program printed, and its exit code; None where it was ended. No process of it is left.
+
+    The tool starts the process with the kernel as a child, which would go on after the tool was ended.
+    """
+    log_command(words)
+    with subprocess.Popen(
+        words,
+        cwd=root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return "", "", None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return output, errors, process.returncode
 
 
 def _lines(result: Path) -> tuple[Mapping[str, Any], ...]:

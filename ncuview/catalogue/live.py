@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any, Literal
 
 from ncuview.base.errors import GpuNotFound, LauncherNotFound, NcuNotFound, ProgramFailed, UsageError, WrongResult
@@ -141,8 +140,9 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
     Raises:
         ProgramFailed: It failed or took too long.
     """
+    command, environment = for_user(program, folder)
     try:
-        done = as_user(program, folder, root, seconds)
+        done = run_logged(command, cwd=root, env=environment, timeout=seconds)
     except subprocess.TimeoutExpired as late:
         raise ProgramFailed(
             f"the host process did not end within {duration(1e9 * seconds)} while it timed {timed}",
@@ -153,23 +153,18 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
         raise ProgramFailed(f"the host process failed while it timed {timed}:\n{words}")
 
 
-def as_user(program: Sequence[str], folder: Path, root: Path, seconds: float) -> CompletedProcess[str]:
-    """Run a program to its end with the rights of the user who called sudo, and with ncuview to import.
+def for_user(program: Sequence[str], folder: Path) -> tuple[list[str], dict[str, str]]:
+    """A command line with the rights of the user who called sudo, and its environment, in which ncuview is found.
 
     Args:
         program: The command line, with an absolute path.
         folder: The private folder of its files. Under sudo it and its files become the user's.
-        root: The folder that the program runs in.
-        seconds: The time limit.
-
-    Raises:
-        subprocess.TimeoutExpired: It did not end.
     """
     variables = host_environment()
     if user := invoking_user():
         user.hand_over([folder, *folder.iterdir()])
-        program, variables = user.runs(program, variables), {}
-    return run_logged(program, cwd=root, env={**variables_for_ncu(), **variables}, timeout=seconds)
+        return user.runs(program, variables), variables_for_ncu()
+    return list(program), {**variables_for_ncu(), **variables}
 
 
 def results_of(result: Path) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
 OPTIONS = ("--report-api-errors", "no", "--show-backtrace", "no", "--print-limit", "1000")
-"""Errors of API calls are left out: the process reports its own, and drivers probe for functions that they lack."""
+"""Errors of API calls are left out: the process reports its own, and drivers probe for functions that are missing."""
 _MARK = "========="
 _SUMMARY = {
     "memcheck": re.compile(r"ERROR SUMMARY: (?P<count>\d+) errors?"),

@@ -1,4 +1,4 @@
-"""Judge times that were measured in turns: how many times as fast a variant is, and whether that is a gain.
+"""Judge interleaved times: how many times as fast a variant is, and whether that is a gain.
 
 ``judged`` takes the times of the original and a variant from ``launcher/variants.py`` -> ``Timing``.
 """
@@ -38,7 +38,7 @@ class Timing:
 
 
 def judged(original: Sequence[float], variant: Sequence[float], floor_ns: float = 0.0) -> Timing:
-    """Judge times that were measured in turns.
+    """Judge interleaved times.
 
     Args:
         original: The original's times in ns, by round.

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ncuview.base.errors import CompileFailed, KernelFileError
 from ncuview.catalogue.kernels import Launch, Sizes
+from ncuview.catalogue.launcher.inputs import PATTERNS, RUNS
 from ncuview.records.profile import Extent
 from ncuview.trial.cases import Build, Reordering, further_sizes, job_of, shown
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
@@ -22,6 +23,8 @@ Check = Literal[
 ]
 """What decided: ``guards``, ``inputs`` and ``poison`` are of memory that was written wrongly, or not at all."""
 _ORIGINAL, _VARIANT = "original", "variant"
+FEWEST_INPUTS = 3
+"""Contents of the inputs that must be left where the original does not take all of them."""
 
 Line = Mapping[str, Any]
 
@@ -76,7 +79,7 @@ class Verification:
         reason: What it found, as a clause; empty where it is verified.
         counterexample: The first wrong element, where outputs are wrong.
         cases: The cases on which both computed the same.
-        unused_sizes: Sizes that could not be used, each with the reason.
+        unused: Sizes and cases that could not be used, each with the reason.
         largest_allowed: The largest difference that was allowed, where sums are reordered or the original's own vary.
         passed: What was checked without objection, as clauses.
     """
@@ -86,7 +89,7 @@ class Verification:
     reason: str = ""
     counterexample: Counterexample | None = None
     cases: tuple[str, ...] = ()
-    unused_sizes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     largest_allowed: float = 0.0
     passed: tuple[str, ...] = ()
 
@@ -99,8 +102,12 @@ class _Decided(Exception):
         self.verification = Verification(verdict, check, reason, example)
 
 
-class _UnusableSize(Exception):
-    """The original itself fails at a size."""
+class _UnusableCase(Exception):
+    """The original itself fails on a case, or its results there cannot be compared with."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(f"the original {reason}")
+        self.number = number
 
 
 @dataclass
@@ -135,11 +142,7 @@ def verify(
     tried = [original.kernel.text.sizes, *further_sizes(original.kernel)] if sizes is None else sizes
     seen = _Seen()
     try:
-        usable = [
-            each
-            for number, each in enumerate(tried)
-            if _same_at(original, variant, each, process, reordered, number, seen)
-        ]
+        usable = _compared(original, variant, tried, process, reordered, seen)
         _sanitized(original, variant, min(usable, key=lambda each: sum(map(abs, each.values()))), sanitizer)
     except _Decided as decided:
         found = decided.verification
@@ -148,9 +151,30 @@ def verify(
     return replace(
         found,
         cases=tuple(seen.cases),
-        unused_sizes=tuple(seen.unused),
+        unused=tuple(seen.unused),
         largest_allowed=seen.largest_allowed,
     )
+
+
+def _compared(
+    original: Build,
+    variant: Build,
+    tried: Sequence[Sizes],
+    process: Process,
+    reordered: Sequence[Reordering],
+    seen: _Seen,
+) -> list[Sizes]:
+    """The sizes at which both computed the same; raises ``_Decided`` where they did not, or the first is unusable."""
+    usable = []
+    for sizes in tried:
+        reason = _same_at(original, variant, sizes, process, reordered, seen)
+        if not reason:
+            usable.append(sizes)
+        elif sizes is tried[0]:
+            raise _Decided("unproven", "process", f"nothing can be compared at {shown(sizes)}: {reason}")
+        else:
+            seen.unused.append(f"{shown(sizes)}: {reason}")
+    return usable
 
 
 def _same_at(
@@ -159,34 +183,38 @@ def _same_at(
     sizes: Sizes,
     process: Process,
     reordered: Sequence[Reordering],
-    number: int,
     seen: _Seen,
-) -> bool:
-    """Whether the sizes can be used; raises ``_Decided`` where the variant differs there."""
+) -> str:
+    """Why the sizes cannot be used, empty where they can; raises ``_Decided`` where the variant differs there."""
     try:
+        job_of({_ORIGINAL: original}, sizes)
+    except (KernelFileError, CompileFailed) as error:
+        return str(error)
+    patterns = list(PATTERNS)
+    while True:
         try:
-            job_of({_ORIGINAL: original}, sizes)
-        except (KernelFileError, CompileFailed) as error:
-            raise _UnusableSize(str(error)) from error
-        try:
-            job = job_of({_ORIGINAL: original, _VARIANT: variant}, sizes, reordered=reordered)
+            builds = {_ORIGINAL: original, _VARIANT: variant}
+            job = job_of(builds, sizes, patterns=patterns, reordered=reordered)
         except (KernelFileError, CompileFailed) as error:
             raise _Decided("refuted", "launch", f"its launch is not defined at {shown(sizes)}: {error}") from error
-        _judge(job, process(job), seen)
-    except _UnusableSize as unusable:
-        if not number:
-            raise _Decided("unproven", "process", f"the original fails at {shown(sizes)}: {unusable}") from unusable
-        seen.unused.append(f"{shown(sizes)}: the original fails there: {unusable}")
-        return False
-    return True
+        try:
+            seen.cases += _judge(job, process(job), seen)
+        except _UnusableCase as unusable:
+            # Contents that the original was not written for leave the others; numbers as in every profile must do.
+            if unusable.number == 0 or len(patterns) == FEWEST_INPUTS:
+                return str(unusable)
+            seen.unused.append(f"{job['cases'][unusable.number]['name']}: {unusable}")
+            del patterns[unusable.number]
+        else:
+            return ""
 
 
-def _judge(job: Mapping[str, Any], answer: Answer, seen: _Seen) -> None:
-    """Compare what the process wrote of each case."""
+def _judge(job: Mapping[str, Any], answer: Answer, seen: _Seen) -> list[str]:
+    """Compare what the process wrote of each case -> the cases in which all was well."""
     made = [line for line in answer.lines if "key" in line and "begins" not in line]
     complete = bool(answer.lines) and answer.lines[-1].get("ended") is True and not answer.failure
     for number in range(len(job["cases"])):
-        _check_original([line for line in made if line["case"] == number and line["key"] == _ORIGINAL])
+        _check_original(number, [line for line in made if line["case"] == number and line["key"] == _ORIGINAL])
     cases: list[str] = []
     for number, case in enumerate(job["cases"]):
         lines = [line for line in made if line["case"] == number]
@@ -194,16 +222,16 @@ def _judge(job: Mapping[str, Any], answer: Answer, seen: _Seen) -> None:
         for line in variants:
             _check_variant(case, originals[0], line)
             seen.largest_allowed = max([seen.largest_allowed, *(each["allowed"] for each in line["differences"])])
-        if variants:
+        if len(variants) == RUNS:
             cases.append(case["name"])
     if not complete:
         _explain(answer)
     if len(cases) < len(job["cases"]):
         raise _Decided("unproven", "process", "the process left out cases")
     first_runs = [line for line in made if line["key"] == _ORIGINAL and not line["run"]]
-    if len(first_runs) > 1 and len({line["crc"] for line in first_runs}) == 1:
+    if len(first_runs) > 1 and all(line["crc"] == first_runs[0]["crc"] for line in first_runs):
         raise _Decided("unproven", "outputs", "the original's outputs do not depend on its inputs: nothing is compared")
-    seen.cases += cases
+    return cases
 
 
 def _explain(answer: Answer) -> None:
@@ -213,20 +241,22 @@ def _explain(answer: Answer) -> None:
     if begun is None:
         raise _Decided("unproven", "process", failure)
     if begun["key"] == _ORIGINAL:
-        raise _UnusableSize(failure)
+        raise _UnusableCase(begun["case"], f"fails: {failure}")
     raise _Decided("refuted", "launch", f"{failure}, in a launch of the variant")
 
 
-def _check_original(lines: Sequence[Line]) -> None:
-    """Raise where the original cannot be compared with: at these sizes, or at all."""
+def _check_original(number: int, lines: Sequence[Line]) -> None:
+    """Raise where the original cannot be compared with: on this case, or at all."""
     for line in lines:
         if line["error"]:
-            raise _UnusableSize(line["error"])
-        if line["guards"] or line["inputs"]:
-            raise _UnusableSize(f"it writes outside {', '.join([*line['guards'], *line['inputs']])}")
+            raise _UnusableCase(number, f"fails: {line['error']}")
+        if outside := [*line["guards"], *line["inputs"]]:
+            raise _UnusableCase(number, f"writes outside its outputs: {', '.join(outside)}")
     # The second launch may differ where further ones follow, from which the tolerance was taken.
-    repeats = [line for line in lines if line["run"] > 1] or lines
+    repeats = [line for line in lines if line["run"] >= RUNS]
     if any(each["elements"] for line in repeats for each in line["differences"]):
+        raise _UnusableCase(number, "gives results that differ by more than the widest tolerance")
+    if not repeats and any(each["elements"] for line in lines for each in line["differences"]):
         raise _Decided("unproven", "stability", "the original's own results differ from launch to launch")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,31 @@ def test_the_tool_stands_before_the_process(bench: Bench, tmp_path: Path, monkey
     done = bench.sanitize("racecheck", ["--xyz"], JOB)
     assert done.output == "========= COMPUTE-SANITIZER --tool racecheck --xyz\n"
     assert done.lines == ({"ended": True},)
+
+
+def test_no_process_is_left_under_a_tool_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process(monkeypatch, tmp_path, "open(result, 'w').write(f'{os.getpid()}\\n')\ntime.sleep(60)")
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text('#!/bin/sh\nshift 2; "$@"; echo\n', encoding="utf-8")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    done = Bench(tmp_path, tmp_path, 3).sanitize("memcheck", [], JOB)
+    assert done.failure == "it did not end within 3 s"
+    (child,) = done.lines
+    assert ended(int(str(child)))
+
+
+def ended(pid: int) -> bool:
+    """Whether a process ends within a second."""
+    for _ in range(20):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_without_the_tool_it_is_named(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ static void make_context(Context &made, char *stack, size_t size, void (*run)())
 #endif
 
 namespace {
-const size_t GUARD = size_t(4) << 20, STACK = 128 << 10, SHARED_SPACE = size_t(1) << 20;
+const size_t GUARD = size_t(4) << 20, STACK = 128 << 10, SHARED_SPACE = size_t(300) << 10;
 const unsigned ALL = 0xFFFFFFFFu;
 const int MOST_FAULTS = 20;
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,24 @@ def build(kernel: Kernel) -> Build:
 
 
 def edited(original: Build, folder: Path, edits: Mapping[str, str]) -> Build:
-    """A build of the kernel with each text replaced, which must be there once; at the original's sizes."""
-    text = original.kernel.path.read_text(encoding="utf-8")
+    """A build of the kernel with each text replaced, at the original's sizes."""
+    return of_source(original, folder, replaced(original.kernel, edits))
+
+
+def replaced(kernel: Kernel, edits: Mapping[str, str]) -> str:
+    """The kernel's source with each text replaced, which must be there once."""
+    text = kernel.path.read_text(encoding="utf-8")
     for before, after in edits.items():
-        assert text.count(before) == 1, f"{before!r} is {text.count(before)} times in {original.kernel.path.name}"
+        assert text.count(before) == 1, f"{before!r} is {text.count(before)} times in {kernel.path.name}"
         text = text.replace(before, after)
-    path = folder / original.kernel.text.family / original.kernel.path.name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    return text
+
+
+def of_source(original: Build, folder: Path, source: str) -> Build:
+    """A build of another source of the kernel, at the original's sizes."""
+    path = folder / sha256(source.encode()).hexdigest()[:8] / original.kernel.text.family / original.kernel.path.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source, encoding="utf-8")
     kernel = load_kernels(path)[0]
     made = replace(kernel, text=kernel.text.model_copy(update={"sizes": original.kernel.text.sizes}))
     return Build(made, Source(path, made))

@@ -46,7 +46,14 @@ def lines_of(job: Mapping[str, Any], change: Change) -> list[Line]:
                     "allowed": 0.0,
                 }
                 differences = [dict(same) for _ in range(outputs if (key, run) != ("original", 0) else 0)]
-                well = {"error": "", "guards": [], "inputs": [], "poison": 0, "crc": number, "differences": differences}
+                well = {
+                    "error": "",
+                    "guards": [],
+                    "inputs": [],
+                    "poison": 0,
+                    "crc": [number],
+                    "differences": differences,
+                }
                 lines.append({**about, "begins": True})
                 line = change({**about, **well})
                 if line is None:
@@ -126,7 +133,11 @@ def test_the_first_wrong_element_is_the_counterexample() -> None:
         (of("original", guards=["odata"]), "process"),
         (of("original", inputs=["idata"]), "process"),
         (lambda line: wrong(line) if line["key"] == "original" else line, "stability"),
-        (of("original", crc=7), "outputs"),
+        (
+            lambda line: line | {"error": "illegal"} if (line["key"], line["case"]) == ("original", 2) else line,
+            "process",
+        ),
+        (of("original", crc=[7]), "outputs"),
         (ending("original"), "process"),
         (lambda line: None, "process"),
     ],
@@ -156,7 +167,23 @@ def test_a_further_size_at_which_the_original_fails_is_left_out() -> None:
     found = verify(build(), build(), at, clean)
     assert found.verdict == "verified"
     assert len(found.cases) == len(PATTERNS)
-    assert [each.partition(":")[0] for each in found.unused_sizes] == ["n = 4096", "n = 2048"]
+    assert [each.partition(":")[0] for each in found.unused] == ["n = 4096", "n = 2048"]
+
+
+def test_contents_that_the_original_does_not_take_are_left_out() -> None:
+    def at(job: Mapping[str, Any]) -> Answer:
+        names = [case["name"] for case in job["cases"]]
+        fails = [number for number, name in enumerate(names) if name.endswith(("extremes", "zeros"))]
+        number = fails[0] if fails else -1
+        return Answer(lines_of(job, lambda line: line | {"error": "illegal"} if line["case"] == number else line))
+
+    found = verify(build(), build(), at, clean, sizes=[{"n": 64}])
+    assert found.verdict == "verified"
+    assert found.cases == ("n = 64, random", "n = 64, other random", "n = 64, ramp")
+    assert found.unused == (
+        "n = 64, zeros: the original fails: illegal",
+        "n = 64, extremes: the original fails: illegal",
+    )
 
 
 def test_a_launch_that_is_not_defined_at_a_size_is_refuted(tmp_path: Path) -> None:
@@ -183,7 +210,8 @@ def test_reordered_sums_need_the_original_in_more_orders() -> None:
     )
     assert own.verdict == "verified"
     far = verified(lambda line: wrong(line) if line["run"] == 5 else line, reordered=orders)
-    assert (far.verdict, far.check) == ("unproven", "stability")
+    assert (far.verdict, far.check) == ("unproven", "process")
+    assert "widest tolerance" in far.reason
 
 
 @pytest.mark.parametrize(("tool", "kind"), [("memcheck", "memory"), ("racecheck", "race"), ("synccheck", "barrier")])
@@ -246,7 +274,7 @@ def test_a_size_for_which_the_original_has_no_template_instance_is_left_out() ->
     own = Build(kernel, OwnSizeOnly(kernel.path, kernel))
     sizes = [kernel.text.sizes, kernel.text.sizes | {"threads": 128}]
     found = verify(own, own, answering(lambda line: line), clean, sizes=sizes)
-    assert (found.verdict, len(found.unused_sizes)) == ("verified", 1)
+    assert (found.verdict, len(found.unused)) == ("verified", 1)
     assert all(each["threads"] == 256 for each in further_sizes(kernel))
 
 

@@ -85,28 +85,29 @@ def difference(original: Array, variant: Array, spread: Spread | None = None) ->
         spread: The original's own spread; None where bytes must be equal. Without one, a NaN equals any other NaN but
             the poison, which is no result.
     """
-    if spread is None or original.dtype.kind != "f":
-        wrong = _words(original) != _words(variant)
-        if original.dtype.kind == "f" and wrong.any():
-            wrong &= ~(_computed_nan(original) & _computed_nan(variant))
-        allowed = 0.0
+    limits = None if spread is None or original.dtype.kind != "f" else spread.allowed().reshape(-1)
+    allowed = 0.0 if limits is None else float(limits.max(initial=0.0))
+    # Only what differs is looked at further: outputs have up to a hundred million elements, most of them equal.
+    places = np.flatnonzero(_words(original).reshape(-1) != _words(variant).reshape(-1))
+    one, other = original.reshape(-1)[places], variant.reshape(-1)[places]
+    absolute, ulp = _distances(one, other)
+    if original.dtype.kind != "f":
+        wrong = np.ones(places.shape, bool)
+    elif limits is None or spread is None:
+        wrong = ~(_computed_nan(one) & _computed_nan(other))
     else:
-        limit = spread.allowed()
         with np.errstate(invalid="ignore", over="ignore"):
-            close = np.abs(original.astype(np.float64) - variant.astype(np.float64)) <= limit
-        same_class = _classes(original) == _classes(variant)
-        wrong = ~((close | ~np.isfinite(original)) & same_class) & ~spread.unstable
-        wrong |= poisoned(variant) & ~poisoned(original)
-        allowed = float(limit.max(initial=0.0))
-    absolute, ulp = _distances(original, variant)
+            close = np.abs(one.astype(np.float64) - other.astype(np.float64)) <= limits[places]
+        right = (close | ~np.isfinite(one)) & (_classes(one) == _classes(other)) | spread.unstable.reshape(-1)[places]
+        wrong = ~right | (poisoned(other) & ~poisoned(one))
     if not wrong.any():
         return Difference(0, ulp=ulp, absolute=absolute, allowed=allowed)
-    first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    first = int(np.argmax(wrong))
     return Difference(
         int(np.count_nonzero(wrong)),
-        tuple(int(index) for index in first),
-        str(original[first]),
-        str(variant[first]),
+        tuple(int(index) for index in np.unravel_index(places[first], original.shape)),
+        str(one[first]),
+        str(other[first]),
         ulp,
         absolute,
         allowed,

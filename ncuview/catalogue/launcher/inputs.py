@@ -19,6 +19,8 @@ from ncuview.catalogue.reference import POISON, Array
 SEED = 20180604
 PATTERNS = ("random", "other random", "zeros", "extremes", "ramp")
 """The contents that an input can have; ``random`` is that of every profile."""
+RUNS = 2
+"""Launches of each variant on each content: a race may be won once."""
 _EXTREMES_APART = 13
 """Every so many numbers one is extreme: sums over a warp meet one, and most of them no two of opposite signs."""
 _OTHER = 7919

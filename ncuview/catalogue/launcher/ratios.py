@@ -1,4 +1,4 @@
-"""How many times as fast one kernel is as another, from times measured in turns: a median with its interval.
+"""How many times as fast one kernel is as another, from interleaved times: a median with its interval.
 
 ``ratio_of`` two lists of times -> ``Ratio``; ``LOOKS`` and ``precise`` say when enough has been measured. No GPU is
 needed here.
@@ -41,7 +41,7 @@ class Ratio:
 
 
 def ratio_of(original: Sequence[float], variant: Sequence[float]) -> Ratio:
-    """The ratio of times that were measured in turns: in each round one of each.
+    """The ratio of interleaved times: in each round one of each.
 
     Both times of a round were taken at the same clock and temperature, so each round gives one ratio. The interval is
     between two order statistics of these: no distribution is assumed.

@@ -1,4 +1,4 @@
-"""Child process: launch a kernel and its variants on the same inputs, and compare their outputs, or time them in turns.
+"""Child process: launch a kernel and its variants on the same inputs, and compare outputs or time them interleaved.
 
 ``python -m ncuview.catalogue.launcher.variants JOB RESULT`` reads the JSON file JOB and appends a JSON object per line
 to RESULT, so that what is there stays when a kernel ends the process or is ended itself.
@@ -13,8 +13,8 @@ Where the original's own results may differ (``reordered`` inputs, floating-poin
 more times, on inputs in other orders if there are such, and variants may differ by a few times this spread. These
 launches' own differences are those beyond the widest tolerance.
 
-``mode`` = ``time``: all launches of the first case in turns, until all ratios are precise or ``budget_s`` is over; the
-line has all ``times_ns`` by key, and the GPU's name.
+``mode`` = ``time``: all launches of the first case interleaved, until all ratios are precise or ``budget_s`` is over;
+the line has all ``times_ns`` by key, and the GPU's name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import pycuda.driver as cuda
 
 from ncuview.catalogue.launcher.data import place
 from ncuview.catalogue.launcher.differences import GUARD, Spread, difference, poisoned
-from ncuview.catalogue.launcher.inputs import Shape, in_order, input_of, seeded, words_of
+from ncuview.catalogue.launcher.inputs import RUNS, Shape, in_order, input_of, seeded, words_of
 from ncuview.catalogue.launcher.ratios import LOOKS, ratio_of
 from ncuview.catalogue.launcher.times import ColdClock, device_words
 from ncuview.catalogue.reference import POISON, Array
@@ -43,9 +43,6 @@ GUARD_WORDS = 1 << 14
 """The length of a guard band: 64 KiB, which keeps the alignment of an allocation."""
 _WORD = POISON.itemsize
 _SHARED_WITHOUT_ASKING = 48 * 1024
-RUNS = 2
-"""Launches of each variant on each case: a race may be won once."""
-
 Job = Mapping[str, Any]
 Write = Callable[[Mapping[str, Any]], None]
 
@@ -145,7 +142,7 @@ class _Prepared:
         for name, memory, array in self._inputs:
             found = np.empty_like(array)
             cuda.memcpy_dtoh(found, memory)
-            if found.tobytes() != array.tobytes():
+            if not np.array_equal(_bytes(found), _bytes(array)):
                 names.append(name)
                 cuda.memcpy_htod(memory, array)
         return names
@@ -154,6 +151,10 @@ class _Prepared:
         """Free the outputs; inputs stay for the next launch."""
         for output in self.outputs:
             output.memory.free()
+
+
+def _bytes(array: Array) -> Array:
+    return array.reshape(-1).view(np.uint8)
 
 
 def _launched(launch: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]) -> tuple[list[Array], dict[str, Any]]:
@@ -166,7 +167,7 @@ def _launched(launch: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]])
         "guards": [each.name for each, (_, intact) in zip(made.outputs, fetched, strict=True) if not intact],
         "inputs": made.overwritten_inputs(),
         "poison": sum(int(np.count_nonzero(poisoned(array))) for array, _ in fetched),
-        "crc": zlib.crc32(b"".join(np.ascontiguousarray(array).tobytes() for array, _ in fetched)),
+        "crc": [zlib.crc32(_bytes(array).data) for array, _ in fetched],
     }
     made.free()
     return [array for array, _ in fetched], found
@@ -219,7 +220,7 @@ def _differ_as_sums(one: Sequence[Array], other: Sequence[Array]) -> bool:
 
 
 def time_case(job: Job, write: Write) -> None:
-    """Time all launches of the first case in turns."""
+    """Time all launches of the first case, interleaved."""
     case = job["cases"][0]
     made = {key: _Prepared(launch, case["arguments"]) for key, launch in case["launches"].items()}
     for each in made.values():

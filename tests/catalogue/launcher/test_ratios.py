@@ -38,7 +38,7 @@ def measured(kind: str, random: np.random.Generator, ratio: float) -> tuple[Rati
 def test_the_interval_holds_the_ratio_in_95_percent(kind: str, ratio: float) -> None:
     random = np.random.default_rng(7)
     held = [found.low <= ratio <= found.high for found, _ in (measured(kind, random, ratio) for _ in range(400))]
-    assert np.mean(held) >= 0.93, "95 %, less what 400 draws may lack"
+    assert np.mean(held) >= 0.93, "95 %, less the spread of 400 draws"
 
 
 def test_quiet_times_end_measuring_early_and_one_percent_is_seen() -> None:

@@ -125,7 +125,7 @@ def test_orders_of_summation_give_the_tolerance(tmp_path: Path) -> None:
         lines(job(tmp_path, ROW, original=ROW, reordered=[{"name": "out", "axis": 0, "group": 0}]))
 
 
-def test_times_are_taken_in_turns_until_they_are_precise(tmp_path: Path) -> None:
+def test_times_are_interleaved_until_they_are_precise(tmp_path: Path) -> None:
     given = job(tmp_path, ORIGINAL, mode="time")
     slow = given["cases"][0]["launches"]["original"]["cubin"]
     ((found,), _) = run_job(given, lambda path, number: (3000.0 if path == slow else 1500.0) + number)
