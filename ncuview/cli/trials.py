@@ -69,9 +69,7 @@ def try_(
     to: Annotated[str, typer.Option("--format", metavar="NAME", help="Printed format: terminal, json.")] = "terminal",
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write it too: .txt, .json, .html or .patch. Repeatable."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write it too: .txt, .json, .html or .patch. Repeatable."),
     ] = None,
 ) -> None:
     """Try the changes that are advised: make, check and time them, and keep what gains as one patch."""
