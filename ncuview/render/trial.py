@@ -155,7 +155,7 @@ def _bound(bound: Bound | None) -> str:
 
 def _reasons(attempts: Sequence[Attempt]) -> Iterator[str]:
     for each in attempts:
-        if each.decision != "kept":
+        if each.decision != "kept" and (each.rule or each.decision != "not written"):
             yield f"{each.title}: {each.decision}, {each.reason}" if each.reason else f"{each.title}: {each.decision}"
 
 

@@ -164,14 +164,19 @@ def _step(
 
 
 def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> Iterator[Candidate]:
-    """The changes of the present version: those of its findings, most gain first; without counters all that apply."""
+    """The changes of the present version: those of its findings, most gain first, then all others that apply.
+
+    A version that is near its peak has nothing to gain from others.
+    """
     findings = [each for each in found.diagnosis.outcomes if isinstance(each, Finding)] if found.diagnosis else []
     bounds = {}
     for finding in findings:
         say(f"ablation of {finding.rule.code}")
         bounds[finding.rule.code] = bench.bound(found.version, finding)
     findings.sort(key=lambda each: -_expected(each, bounds[each.rule.code]))
-    asking: list[Finding | None] = [*findings] if found.diagnosis else [None]
+    asking: list[Finding | None] = [*findings]
+    if found.diagnosis is None or found.diagnosis.verdict != "near-peak":
+        asking.append(None)
     for each in asking:
         for optimization, change in changes_for(found.source, bench.path, bench.kernel, each):
             yield Candidate(optimization, change, each, bounds[each.rule.code] if each else None)

@@ -10,6 +10,7 @@ import pytest
 from ncuview.catalogue.launcher.ratios import Ratio
 from ncuview.patch.patch import Edit, Refused
 from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleId, SourceLine
+from ncuview.records.diagnosis import Verdict as DiagnosisVerdict
 from ncuview.records.trial import Bound
 from ncuview.trial.search import Found, NotBuilt, NotTimed, search
 from ncuview.trial.timing import Outcome, Timing
@@ -65,6 +66,8 @@ class Played:
     broken: frozenset[str] = frozenset()
     path: str = "k.cu"
     kernel: str = "k"
+    verdict: DiagnosisVerdict = "near-peak"
+    """So that only the changes of findings are tried."""
     said: list[str] = field(default_factory=list)
 
     def build(self, source: str) -> str:
@@ -73,7 +76,7 @@ class Played:
         return source
 
     def judge(self, version: str) -> LaunchDiagnosis | None:
-        return replace(launch_with_advice(), outcomes=self.findings[version])
+        return replace(launch_with_advice(), outcomes=self.findings[version], verdict=self.verdict)
 
     def bound(self, version: str, finding: Finding) -> Bound | None:
         return self.bounds.get(finding.rule.code)
@@ -174,6 +177,19 @@ def test_the_measured_bound_decides_the_order() -> None:
     findings = asks("float_literals", 5, best=3.0, code="INST001"), asks("fast_functions", 5, best=1.4, code="INST002")
     bench = Played({SOURCE: findings}, {LITERAL: SAME}, bounds={"INST001": Bound("", Gain(1.1, 1.2, 1.3), "", "", "")})
     assert [each.rule for each in searched(bench).attempts] == ["INST002", "INST001"]
+
+
+def test_after_the_findings_all_other_changes_are_tried_unless_it_is_near_its_peak() -> None:
+    findings = {SOURCE: (asks("float_literals", 5),), LITERAL: ()}
+    others = {
+        verdict: [
+            each for each in searched(Played(findings, {LITERAL: SAME}, verdict=verdict)).attempts if not each.rule
+        ]
+        for verdict in ("advice", "near-peak")
+    }
+    assert others["near-peak"] == []
+    assert {each.decision for each in others["advice"]} == {"not written"}
+    assert len(others["advice"]) >= 3
 
 
 def test_when_time_is_up_what_was_found_is_left() -> None:

@@ -1,0 +1,142 @@
+"""Try changes of many kernels on this GPU, and check what is kept by an oracle that knows nothing of the original.
+
+    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [TARGET ...]
+
+A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p003/k03b``; without any, those of
+``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts
+and of kept changes, the gain, the seconds, and what the oracle says. Targets that OUT has are left out, so that the
+command can be repeated until all are there. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for diagnoses, ncu.
+
+The oracle of a catalogue kernel is the reference of its front matter; a labelled program compares each of its kernels
+with numbers that it computes on the host.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ncuview.base.errors import NcuviewError
+from ncuview.base.paths import shipped
+from ncuview.catalogue.compiler import NATIVE
+from ncuview.catalogue.kernel_file import load_kernels
+from ncuview.catalogue.kernels import find_kernel, launch_of
+from ncuview.catalogue.live import compile_all, event_times
+from ncuview.pipeline.trials import try_launch, try_program
+from ncuview.profiling.machine import find_nvcc
+from ncuview.records.trial import Trial
+from ncuview.render.trial import trial_document
+from validation.labelled import HERE, sources
+
+TARGETS = Path(__file__).with_name("targets.txt")
+COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle")
+LEFT_S = 60.0
+"""Before the deadline no trial begins."""
+
+
+def main(
+    out: Path,
+    targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET")] = None,
+    *,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
+    deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
+) -> None:
+    """Try one target after the other."""
+    end = time.monotonic() + deadline
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = targets or TARGETS.read_text(encoding="utf-8").split()
+    left = [target for target in wanted if not _document(out, target).exists()]
+    for number, target in enumerate(left):
+        if end - time.monotonic() < LEFT_S:
+            print(f"deadline: {len(left) - number} targets are left, the first is {target}", flush=True)
+            return
+        started = time.monotonic()
+        try:
+            trial, oracle = _program(target, budget) if "/" in target else _kernel(target, budget)
+        except NcuviewError as failed:
+            print(f"{target}: FAILED: {failed}", flush=True)
+            continue
+        _document(out, target).write_text(trial_document(trial), encoding="utf-8")
+        row = _row(target, trial, time.monotonic() - started, oracle)
+        with (out / "trials.tsv").open("a", encoding="utf-8") as table:
+            table.write("\t".join(row) + "\n")
+        print("  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), flush=True)
+
+
+def _document(out: Path, target: str) -> Path:
+    return out / f"{target.replace('/', '-')}.json"
+
+
+def _row(target: str, trial: Trial, seconds: float, oracle: str) -> tuple[str, ...]:
+    decisions = Counter(each.decision for each in trial.attempts)
+    written = sum(count for decision, count in decisions.items() if decision != "not written")
+    gain = f"{trial.gain.best:.3f}" if trial.gain else ""
+    counts = (written, decisions["kept"], decisions["refuted"], decisions["unproven"])
+    return (target, *map(str, counts), gain, f"{seconds:.0f}", trial.stopped, oracle)
+
+
+def _kernel(name: str, budget: float) -> tuple[Trial, str]:
+    """A trial of a catalogue kernel, and whether what is kept computes what the reference does."""
+    kernel = find_kernel(name)
+    launch = launch_of(kernel)
+    trial = try_launch(
+        launch,
+        lambda path: next(each for each in load_kernels(path) if each.name == name),
+        name,
+        budget_s=budget,
+        say=lambda _: None,
+    )
+    return trial, _catalogue_oracle(name, trial) if trial.patch else ""
+
+
+def _catalogue_oracle(name: str, trial: Trial) -> str:
+    kernel, nvcc = find_kernel(name), find_nvcc()
+    with tempfile.TemporaryDirectory() as text:
+        folder, family = Path(text), kernel.path.parent.name
+        shutil.copytree(shipped("kernels") / family, folder / family, ignore=lambda *_: ["h200.ncu-repz"])
+        _apply(trial.patch, folder)
+        kept = next(each for each in load_kernels(folder / family / kernel.path.name) if each.name == name)
+        (folder / "built").mkdir()
+        assert nvcc is not None
+        try:
+            event_times(launch_of(kept), compile_all(nvcc, [kept], folder / "built", NATIVE), folder / "built")
+        except NcuviewError as wrong:
+            return f"WRONG: {wrong}".replace("\n", " ")
+        return "right"
+
+
+def _program(target: str, budget: float) -> tuple[Trial, str]:
+    """A trial of a kernel of a labelled program, and whether the program still finds its results right."""
+    program, _, kernel = target.partition("/")
+    with tempfile.TemporaryDirectory() as text:
+        tree, source = Path(text) / "tree", sources()[program]
+        (tree / "programs").mkdir(parents=True)
+        shutil.copy(HERE / "harness.h", tree)
+        shutil.copy(source, tree / "programs")
+        build = f"nvcc -O3 -std=c++17 -arch=native -lineinfo -o app programs/{source.name}"
+        trial = try_program(["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None)
+        if not trial.patch:
+            return trial, ""
+        _apply(trial.patch, tree)
+        built = subprocess.run(build, shell=True, cwd=tree, capture_output=True, text=True, check=False)
+        ran = subprocess.run([tree / "app"], cwd=tree, capture_output=True, text=True, check=False)
+        wrong = built.returncode or ran.returncode
+        said = (built.stderr or ran.stderr or ran.stdout)[-200:].replace("\n", " ")
+        return trial, f"WRONG: {said}" if wrong else "right"
+
+
+def _apply(patch: str, folder: Path) -> None:
+    command = ["git", "apply", "--whitespace=nowarn", "-"]
+    subprocess.run(command, cwd=folder, input=patch.encode("utf-8", "surrogateescape"), check=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
