@@ -117,7 +117,7 @@ def element_type(kernel: Kernel, written: str, array: str) -> ElementType:
         Refused: It is no type of a number with atomics.
     """
     text = " ".join(written.split())
-    resolved = _typedef(kernel, text)
+    resolved = resolved_type(kernel, text)
     if resolved not in _TYPES:
         raise Refused(f"{array} has elements of {text}, which is not understood")
     return ElementType(text, *_TYPES[resolved])
@@ -177,9 +177,9 @@ def _reassigned(kernel: Kernel) -> set[str]:
     return found
 
 
-def _typedef(kernel: Kernel, text: str) -> str:
-    """The type that a name of this file stands for."""
-    program = kernel.program
+def resolved_type(kernel: Kernel, written: str) -> str:
+    """The type that a name of this file stands for, with single spaces."""
+    program, text = kernel.program, " ".join(written.split())
     named = [
         program.text(child(definition, "type"))
         for node in program.index["type_identifier"]

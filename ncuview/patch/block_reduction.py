@@ -75,7 +75,11 @@ def _of_atomics(kernel: Kernel) -> Change:
     merged = _merged(kernel, place)
     if merged is None and all(_is_of_first_thread(kernel, each.statement) for each in updates):
         raise Refused(f"each block updates {array} once already")
-    names = ("sum", "total", "sum_of_block") if updates[0].function == "atomicAdd" else ("result", "of_block")
+    names = (
+        ("sum", "total", "block_sum", "sum_of_threads")
+        if updates[0].function == "atomicAdd"
+        else ("result", "of_block")
+    )
     total = fresh(kernel.program, *names)
     return Change(
         f"Add to {array} once for each block",

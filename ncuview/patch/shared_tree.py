@@ -18,7 +18,7 @@ from ncuview.patch.launches import block_assumed, block_of, grid_divided, grid_o
 from ncuview.patch.merged_blocks import FEWEST_BLOCKS, reached
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, Program, bare, child, line_of, meaningful, operator, takes_values, within
-from ncuview.patch.rewriting import fresh, indented, line_start, lines, margin, opening, unit
+from ncuview.patch.rewriting import fresh, indented, line_end, line_start, lines, margin, opening, unit
 from ncuview.patch.thread_execution import combined
 from ncuview.patch.warp_sums import WARP, Operation, conditional, operation, over_block, over_lanes
 
@@ -192,7 +192,7 @@ def _by_blocks(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     yield Replacement(tree.store.start_byte, tree.store.end_byte, value)
     last = _with_result(kernel, tree, total)
     code = over_block(kernel, tree.operation, tree.element, total, "threadIdx.x", tree.threads, last)
-    start, end = line_start(program, tree.steps[0] if tree.steps else tree.use), _line_end(program, tree.use)
+    start, end = line_start(program, tree.steps[0] if tree.steps else tree.use), line_end(program, tree.use)
     yield Replacement(start, end, lines(program, place, code))
 
 
@@ -219,8 +219,8 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     )
     start = opening(program, kernel.body)
     yield Replacement(start, start, lines(program, inner, head))
-    after = _line_end(program, tree.store)
-    skip = range(line_start(program, tree.declaration), _line_end(program, tree.declaration))
+    after = line_end(program, tree.store)
+    skip = range(line_start(program, tree.declaration), line_end(program, tree.declaration))
     yield from (each for each in indented(program, start, after, step) if each.start not in skip)
     for node in within(kernel.body):
         text = program.text(node)
@@ -233,7 +233,7 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     last = _renamed_text(_with_result(kernel, tree, total), {"blockIdx.x": block, "threadIdx.x": "0"})
     code = over_lanes(kernel, tree.operation, total)
     code += conditional(kernel, f"threadIdx.x % {WARP} == 0", last)
-    end = _line_end(program, tree.use)
+    end = line_end(program, tree.use)
     yield Replacement(after, end, lines(program, inner, "}") + lines(program, inner, code))
 
 
@@ -292,21 +292,11 @@ def _renamed_text(text: str, names: dict[str, str]) -> str:
     return text
 
 
+_NAMES = {True: ("sum", "total", "block_sum", "sum_of_threads"), False: ("result", "combined", "of_threads")}
+
+
 def _name_of_result(program: Program, tree: Tree) -> str:
-    return fresh(program, *(("sum", "total") if tree.operation.function == "+" else ("result", "combined")))
-
-
-def _line_end(program: Program, node: Node) -> int:
-    """The byte after a node's last line.
-
-    Raises:
-        Refused: Code follows the node on its line.
-    """
-    end = program.data.find(b"\n", node.end_byte)
-    rest = program.data[node.end_byte : end] if end >= 0 else b"x"
-    if not re.fullmatch(rb"[ \t\r]*(?://[^\n]*)?", rest):
-        raise Refused(f"code follows on line {node.end_point.row + 1}")
-    return end + 1
+    return fresh(program, *_NAMES[tree.operation.function == "+"])
 
 
 def _removed(program: Program, node: Node) -> Iterator[Replacement]:
@@ -314,6 +304,6 @@ def _removed(program: Program, node: Node) -> Iterator[Replacement]:
     margin(program, node)
     if len(node.children_by_field_name("declarator")) != 1:
         raise Refused(f"line {line_of(node)} declares several variables")
-    end = _line_end(program, node)
+    end = line_end(program, node)
     empty = re.match(rb"(?:[ \t]*\r?\n)*", program.data[end:])
     yield Replacement(line_start(program, node), end + (empty.end() if empty else 0), "")
