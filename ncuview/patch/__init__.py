@@ -28,6 +28,7 @@ from ncuview.patch.product_tiles import product_tiles
 from ncuview.patch.program import Kernel, Program
 from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
+from ncuview.patch.tile_rows import tile_rows
 from ncuview.patch.tile_transposed import tile_transposed
 from ncuview.patch.unroll import unroll
 from ncuview.reader.source import local_file
@@ -54,7 +55,7 @@ PATCHES: Mapping[str, Maker] = {
 """Mechanical changes by the names that rules give in ``patch``."""
 
 STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {
-    "coalescing": (tile_transposed,),
+    "coalescing": (tile_transposed, tile_rows),
     "shared_memory_tiling": (product_tiles, tile_transposed),
     "thread_coarsening": (elements_per_thread,),
 }

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LARGEST = 48 * 1024
-_FULL = 16 * 1024
+_FULL = 20 * 1024
 """Bytes of tiles that let several blocks share a multiprocessor."""
 _WORD = 4
 AXES = ("threadIdx.x", "threadIdx.y")
