@@ -1,8 +1,8 @@
 """Make the patch that loads rows, one for each thread, through a tile in shared memory, with lanes along the rows.
 
-``tile_rows`` takes a ``Kernel`` -> ``Change``, or raises ``Refused``. It serves each counting loop in which neighbouring
-threads walk along different rows: the block loads a piece of all its rows at once, and each thread goes on with its own.
-Body, types and order of the loop stay, so that the results are byte-identical.
+``tile_rows`` takes a ``Kernel`` -> ``Change``, or raises ``Refused``. It serves each counting loop in which
+neighbouring threads walk along different rows: the block loads a piece of all its rows at once, and each thread goes on
+with its own. Body, types and order of the loop stay, so that the results are byte-identical.
 """
 
 from __future__ import annotations
