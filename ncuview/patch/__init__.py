@@ -24,9 +24,12 @@ from ncuview.patch.float_literals import float_literals
 from ncuview.patch.launch_configuration import block_size, launch_bounds
 from ncuview.patch.pad_tile import pad_tile
 from ncuview.patch.patch import Change, Edit, NoEdit, Refused
+from ncuview.patch.product_tiles import product_tiles
 from ncuview.patch.program import Kernel, Program
 from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
+from ncuview.patch.tile_rows import tile_rows
+from ncuview.patch.tile_transposed import tile_transposed
 from ncuview.patch.unroll import unroll
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Optimization, SourceEdit
@@ -52,6 +55,8 @@ PATCHES: Mapping[str, Maker] = {
 """Mechanical changes by the names that rules give in ``patch``."""
 
 STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {
+    "coalescing": (tile_transposed, tile_rows),
+    "shared_memory_tiling": (product_tiles, tile_transposed),
     "thread_coarsening": (elements_per_thread,),
 }
 """Changes of a kernel's structure by what rules advise; in this order, the first that is not refused is tried first."""

@@ -1,6 +1,6 @@
 """Make the patch that keeps tiles of a product's operands in shared memory, for a thread for each result.
 
-``product_tiles`` takes a ``Kernel`` -> ``Change``, or raises ``Refused``. It serves every counting loop in which threads
+``product_tiles`` takes a ``Kernel`` -> ``Change``, or raises ``Refused``. It serves each counting loop in which threads
 of a block load the same elements, whose index depends on the counter and on one axis of threads: the rows of A and the
 columns of B, in any layout. The order of the sum stays, so that the results are byte-identical: body and types are the
 original's, and the compiler contracts the same multiplications and additions.
