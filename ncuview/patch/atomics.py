@@ -6,6 +6,7 @@ operation does not commute, or the array is used otherwise. ``type_of`` classifi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -203,3 +204,15 @@ def is_pure(kernel: Kernel, node: Node) -> bool:
         or (each.type == "call_expression" and not takes_values(kernel.program.text(child(each, "function"))))
         for each in within(node)
     )
+
+
+def converted(kernel: Kernel, node: Node, element: ElementType) -> str:
+    """A value as C++, converted to the elements' type before anything is computed with it."""
+    program, text = kernel.program, kernel.program.text(node)
+    named = child(node, "argument") if node.type == "subscript_expression" else node
+    declared = kernel.declared.get(program.text(named), ()) if named.type == "identifier" else ()
+    plain = len(declared) == 1 and declared[0].stars + len(declared[0].sizes) == (node.type == "subscript_expression")
+    if plain and resolved_type(kernel, declared[0].type) == resolved_type(kernel, element.text):
+        return text
+    number = re.fullmatch(r"\d+[uUlL]*", text)
+    return text if number and element.kind != "floating" else f"({element.text})({text})"

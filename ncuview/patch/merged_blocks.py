@@ -270,11 +270,13 @@ def _bound(kernel: Kernel, axis: int) -> str:
     return "" if known else f"{name} is smaller than the largest number of its type by the threads of several blocks"
 
 
+_TOGETHER = re.compile(r"__shared__|__sync\w+|__\w+_sync|__activemask|__match\w+|wmma|mma_sync")
+"""What threads do together: none of them may be at the next block's work already."""
+
+
 def _shares(kernel: Kernel) -> bool:
-    words = {"__shared__", "__syncthreads", "__syncwarp"}
-    return any(
-        not node.children and kernel.program.text(node) in words for body in reached(kernel) for node in within(body)
-    )
+    leaves = (node for body in reached(kernel) for node in within(body) if not node.children)
+    return any(_TOGETHER.fullmatch(kernel.program.text(node)) for node in leaves)
 
 
 def _check_all_reach_the_end(kernel: Kernel) -> None:

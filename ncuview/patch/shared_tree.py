@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ncuview.patch.atomics import ElementType, element_type
+from ncuview.patch.atomics import ElementType, converted, element_type
 from ncuview.patch.constants import constant
 from ncuview.patch.launches import block_assumed, block_of, grid_divided, grid_of
 from ncuview.patch.merged_blocks import FEWEST_BLOCKS, reached
@@ -228,6 +228,8 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
         if own and node.end_byte <= tree.store.start_byte:
             yield Replacement(node.start_byte, node.end_byte, thread if text[0] == "t" else block)
     value = _renamed(kernel, tree.value, {"threadIdx.x": thread, "blockIdx.x": block})
+    if converted(kernel, tree.value, tree.element) != program.text(tree.value):
+        value = f"({tree.element.text})({value})"
     combine = tree.operation.combine(total, value)
     yield Replacement(tree.store.start_byte, tree.store.end_byte, combine)
     last = _renamed_text(_with_result(kernel, tree, total), {"blockIdx.x": block, "threadIdx.x": "0"})

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ncuview.patch.atomics import resolved_type
-from ncuview.patch.constants import check_known_names
+from ncuview.patch.constants import check_known_names, constant
 from ncuview.patch.coverage import check_covered
-from ncuview.patch.global_index import Guard, guarded, is_global_index, uncast
+from ncuview.patch.global_index import guarded, is_global_index, uncast
 from ncuview.patch.launch_facts import check_distinct
 from ncuview.patch.launches import front_matter, grid_divided, launches_in_source
 from ncuview.patch.merged_blocks import check_parameters_stay, reached
@@ -87,7 +87,8 @@ class _Map:
         value: Its initial value.
         body: The statements for one element.
         bound: The text of the bound.
-        guard: The statement that stops threads at the bound.
+        guard: The statement that stops threads at the bound: ``if``, or the loop over the data.
+        step: The step of a loop over the data.
     """
 
     index: str
@@ -96,7 +97,8 @@ class _Map:
     value: Node
     body: Sequence[Node]
     bound: str
-    guard: Guard
+    guard: Node
+    step: Node | None = None
 
 
 def vector_access(kernel: Kernel, lines_: Sequence[int]) -> Change:
@@ -121,21 +123,110 @@ def vector_access(kernel: Kernel, lines_: Sequence[int]) -> Change:
         raise Refused(f"{kernel.name} writes no array at its index")
     pointers = [name for name, each in kernel.parameters.items() if each.stars > 0 and name not in written]
     check_distinct(kernel, written, pointers)
-    known = check_covered(kernel, 0, found.guard.bound)
+    known = _check_all_are_reached(kernel, found)
     past = f"{found.bound} is smaller than the largest number of its type by the threads of several blocks"
-    made = [*_written(kernel, found, arrays, width), *grid_divided(kernel, 0, width)]
+    made = [*_written(kernel, found, arrays, width)]
+    if found.step is None:
+        made += grid_divided(kernel, 0, width)
     names = " and ".join(each.name for each in arrays)
     return Change(f"Access {names} in vectors of {width} elements", "" if known else past, tuple(made))
 
 
+def _check_all_are_reached(kernel: Kernel, found: _Map) -> bool:
+    """Prove that the original computes all elements below the bound; whether the bound's value is known."""
+    if found.step is None:
+        return check_covered(kernel, 0, guarded(kernel, 0).bound)
+    if (
+        found.bound not in kernel.parameters
+        and constant(kernel.program, child(child(found.guard, "condition"), "right")) is None
+    ):
+        raise Refused(f"the bound {found.bound} is no parameter and no constant")
+    return front_matter(kernel) is not None
+
+
 def _map_of(kernel: Kernel) -> _Map:
+    statements = meaningful(kernel.body)
+    if statements and statements[-1].type == "for_statement":
+        return _loop_of(kernel, statements[-1], statements[:-1])
+    return _guarded_map(kernel)
+
+
+def _loop_of(kernel: Kernel, loop: Node, before: Sequence[Node]) -> _Map:
+    """``for (int i = index; i < n; i += all threads) ...`` at the end of the kernel."""
+    program = kernel.program
+    first, test, update = (loop.child_by_field_name(name) for name in ("initializer", "condition", "update"))
+    made = list(program.declarations(first)) if first is not None and first.type == "declaration" else []
+    refusal = Refused(f"the loop on line {line_of(loop)} is not over the data, with all threads as its step")
+    if len(made) != 1 or test is None or update is None or made[0][1].value is None:
+        raise refusal
+    ((index, declared),) = made
+    start = declared.value
+    test, update = bare(test), bare(update)
+    whole = (
+        start is not None
+        and is_global_index(kernel, start, 0)
+        and test.type == "binary_expression"
+        and operator(test) == "<"
+        and program.text(child(test, "left")) == index
+        and update.type == "assignment_expression"
+        and operator(update) == "+="
+        and program.text(child(update, "left")) == index
+        and _is_all_threads(kernel, child(update, "right"))
+        and len(kernel.declared[index]) == 1
+    )
+    bound = child(test, "right")
+    if (
+        start is None
+        or not whole
+        or program.text(bound) in kernel.changed
+        or bound.type not in {"identifier", "number_literal"}
+    ):
+        raise refusal
+    inside = child(loop, "body")
+    body = meaningful(inside) if inside.type == "compound_statement" else [inside]
+    if any(each.type != "declaration" for each in before) or not body:
+        raise Refused(f"{kernel.name} does more than its loop over the data")
+    if program.changed_in(inside) & {index}:
+        raise Refused(f"line {line_of(loop)}: the loop changes {index}")
+    for node in within(inside):
+        if node.type == "return_statement" or (node.type == "break_statement" and _is_of_loop(node, loop)):
+            raise Refused(f"line {line_of(node)} ends the loop over the data")
+    _check_not_carried(kernel, before)
+    step = child(update, "right")
+    return _Map(index, declared.type, declared.node, start, body, program.text(bound), loop, step)
+
+
+def _is_of_loop(node: Node, loop: Node) -> bool:
+    return next((each for each in above(node) if each.type in _LOOPS), loop) == loop
+
+
+def _is_all_threads(kernel: Kernel, node: Node) -> bool:
+    """Whether an expression is ``gridDim.x * blockDim.x``, or a variable with that value."""
+    node = uncast(kernel, node)
+    if node.type == "identifier":
+        value = kernel.value_of(kernel.program.text(node))
+        return value is not None and _is_all_threads(kernel, value)
+    if node.type != "binary_expression" or operator(node) != "*":
+        return False
+    sides = {kernel.program.text(uncast(kernel, child(node, side))) for side in ("left", "right")}
+    return sides == {"gridDim.x", "blockDim.x"}
+
+
+def _check_not_carried(kernel: Kernel, before: Sequence[Node]) -> None:
+    carried = {name for each in before for name in kernel.program.declared_in(each)} & kernel.changed
+    if carried:
+        raise Refused(f"{' and '.join(sorted(carried))} changes from one element to the next")
+
+
+def _guarded_map(kernel: Kernel) -> _Map:
     guard = guarded(kernel, 0)
     program, statements = kernel.program, meaningful(kernel.body)
     if len(guard.indices) != 1:
         raise Refused(f"{kernel.name} keeps its index in several variables")
     (index,) = guard.indices
     (declared,) = kernel.declared[index]
-    if declared.value is None or declared.node.parent != kernel.body or not is_global_index(kernel, declared.value, 0):
+    start = declared.value
+    if start is None or declared.node.parent != kernel.body or not is_global_index(kernel, start, 0):
         raise Refused(f"{kernel.name} does not declare its index in its first statements")
     if len(declared.node.children_by_field_name("declarator")) != 1:
         raise Refused(f"line {line_of(declared.node)} declares several variables")
@@ -162,20 +253,19 @@ def _map_of(kernel: Kernel) -> _Map:
     others = [each for each in before if each != declared.node]
     if any(program.text(node) == index for each in others for node in within(each)):
         raise Refused(f"variables before the bound depend on {index}")
-    carried = {name for each in others for name in program.declared_in(each)} & kernel.changed
-    if carried:
-        raise Refused(f"{' and '.join(sorted(carried))} changes from one element to the next")
-    return _Map(index, declared.type, declared.node, declared.value, body, program.text(guard.bound), guard)
+    _check_not_carried(kernel, others)
+    return _Map(index, declared.type, declared.node, start, body, program.text(guard.bound), place)
 
 
 def _check_alone(kernel: Kernel, found: _Map) -> None:
     """Require that an element's value does not depend on which thread computes it."""
     program = kernel.program
+    places = [found.value, *([found.step] if found.step is not None else [])]
+    places += [value for name in kernel.declared if (value := kernel.value_of(name)) and _is_all_threads(kernel, value)]
     for body in reached(kernel):
         for node in within(body):
             text = program.text(node) if not node.children else ""
-            own = found.value.start_byte <= node.start_byte < found.value.end_byte
-            if text in _OF_THREADS and not own:
+            if text in _OF_THREADS and not any(_is_within(node, place) for place in places):
                 raise Refused(f"line {line_of(node)} uses {text}, so elements depend on their thread")
             if node.type in _OPAQUE or (node.type == "storage_class_specifier" and program.text(node) == "static"):
                 raise Refused(f"line {line_of(node)} is not understood")
@@ -184,6 +274,10 @@ def _check_alone(kernel: Kernel, found: _Map) -> None:
     for word in _OF_THREADS:
         if program.in_macros(word):
             raise Refused(f"a macro mentions {word}")
+
+
+def _is_within(node: Node, place: Node) -> bool:
+    return place.start_byte <= node.start_byte and node.end_byte <= place.end_byte
 
 
 def _arrays(kernel: Kernel, found: _Map) -> list[_Array]:
@@ -269,15 +363,15 @@ def _written(kernel: Kernel, found: _Map, arrays: Sequence[_Array], width: int) 
     whole = fresh(program, "whole", "is_whole")
     parts = {each.name: fresh(program, f"{each.name}_part", f"{each.name}_elements") for each in arrays}
     kind = found.type
-    yield Replacement(
-        found.declared.start_byte,
-        found.declared.end_byte,
-        f"const {kind} {first} = {width} * ({program.text(found.value)});",
-    )
+    if found.step is None:
+        text = f"const {kind} {first} = {width} * ({program.text(found.value)});"
+        yield Replacement(found.declared.start_byte, found.declared.end_byte, text)
+    else:
+        yield from _renamed_loop(kernel, found, first, width)
     body_start, body_end = line_start(program, found.body[0]), line_end(program, found.body[-1])
-    place = found.guard.leaving
-    inner = margin(program, found.declared)
-    deeper = inner + step if place is None else inner
+    leaves = found.guard.type == "if_statement" and not _is_within(found.body[0], found.guard)
+    inner = margin(program, found.guard)
+    deeper = inner if leaves else inner + step
     head = "".join(f"alignas({width * each.size}) {each.type} {parts[each.name]}[{width}];\n" for each in arrays)
     aligned = _is_aligned(kernel, [each.name for each in arrays])
     head += "" if aligned else _test_of_alignment(arrays, width, fresh(program, "aligned", "is_aligned"))
@@ -292,10 +386,14 @@ def _written(kernel: Kernel, found: _Map, arrays: Sequence[_Array], width: int) 
     foot = "}\n" + _both(
         [each for each in arrays if each.stored], parts, width, first, item, whole, found.bound, step, store=True
     )
-    yield from _renamed_guard(kernel, found, first)
-    outer = next((each for each in above(found.body[0]) if each.type == "if_statement"), None)
-    if outer is not None and child(outer, "consequence").type != "compound_statement":
-        after = child(outer, "condition").end_byte
+    if found.step is None:
+        yield from _renamed_guard(kernel, found, first)
+    inside = found.body[0].parent
+    if not leaves and (inside is None or inside.type != "compound_statement"):
+        before = program.data.rfind(b"\n", 0, body_start - 1) + 1
+        after = before + len(program.data[before:body_start].rstrip())
+        if b"//" in program.data[before:body_start] or found.body[0].start_point.row == found.guard.start_point.row:
+            raise Refused(f"line {line_of(found.guard)} has a comment where a brace belongs")
         yield Replacement(after, after, " {")
         foot += "@"
     yield Replacement(body_start, body_start, lines(program, deeper, head))
@@ -308,12 +406,26 @@ def _written(kernel: Kernel, found: _Map, arrays: Sequence[_Array], width: int) 
     yield Replacement(body_end, body_end, lines(program, deeper, code) + (lines(program, inner, "}") if brace else ""))
 
 
+def _renamed_loop(kernel: Kernel, found: _Map, first: str, width: int) -> Iterator[Replacement]:
+    """The loop over the data counts in vectors."""
+    program, step = kernel.program, found.step
+    body = child(found.guard, "body")
+    for node in within(found.guard):
+        if node.type == "identifier" and program.text(node) == found.index and node.end_byte <= body.start_byte:
+            yield Replacement(node.start_byte, node.end_byte, first)
+    for value in (found.value, *([step] if step is not None else [])):
+        yield Replacement(value.start_byte, value.start_byte, f"{width} * (" if _is_sum(value) else f"{width} * ")
+        if _is_sum(value):
+            yield Replacement(value.end_byte, value.end_byte, ")")
+
+
+def _is_sum(node: Node) -> bool:
+    return node.type not in {"identifier", "parenthesized_expression", "number_literal"}
+
+
 def _renamed_guard(kernel: Kernel, found: _Map, first: str) -> Iterator[Replacement]:
     """The bound is tested for the first element of a vector."""
-    guard = found.guard.leaving
-    if guard is None:
-        guard = next(each for each in above(found.body[0]) if each.type == "if_statement")
-    for node in within(guard.child_by_field_name("condition") or guard):
+    for node in within(child(found.guard, "condition")):
         if node.type == "identifier" and kernel.program.text(node) == found.index:
             yield Replacement(node.start_byte, node.end_byte, first)
 
@@ -343,7 +455,7 @@ def _both(
             vectors += f"{step}*reinterpret_cast<{vector} *>({part}) = "
             vectors += f"*reinterpret_cast<const {vector} *>(&{each.name}[{first}]);\n"
             single += f"{step}{step}{part}[{item}] = {each.name}[{first} + {item}];\n"
-    loop = f"{step}for (int {item} = 0; {item} < {width} && {first} + {item} < {bound}; {item}++)"
+    loop = f"{step}#pragma unroll\n{step}for (int {item} = 0; {item} < {width} && {first} + {item} < {bound}; {item}++)"
     loop += f"\n{single}" if len(arrays) == 1 else f" {{\n{single}{step}}}\n"
     return f"if ({whole}) {{\n{vectors}}} else {{\n{loop}}}\n"
 

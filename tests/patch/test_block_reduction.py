@@ -119,10 +119,11 @@ SIZES = [{"n": n} for n in (1, 31, 64, 65, 1024, 1025, 2500)]
         ("int32", "int", ADD.replace("atomicAdd", "atomicMin").replace("in[i]", "-in[i]")),
         ("uint32", "unsigned", ADD.replace("atomicAdd", "atomicXor")),
         ("uint64", "unsigned long long", ADD),
+        ("int32", "int", LEAVES + "    float x = in[i] + 0.75f;\n    atomicAdd(sum, x);"),
         ("int32", "int", TWICE),
         ("int32", "int", STRIDE),
     ],
-    ids=["add", "max", "min", "xor", "64 bits", "two statements", "loop over the data"],
+    ids=["add", "max", "min", "xor", "64 bits", "converted", "two statements", "loop over the data"],
 )  # fmt: skip
 def test_integers_are_the_same_in_every_order(kind: str, element: str, body: str, tmp_path: Path) -> None:
     edited_alike(in_file(body, kind, element), block_reduction, SIZES, tmp_path)
@@ -190,6 +191,12 @@ def test_where_the_grid_is_not_known_warps_share_a_word(tmp_path: Path) -> None:
     in_front = edited_alike(tree_in_file(tree("modulo"), grid='"n / 128", "1 + 1"', out="n / 128"), block_reduction,
                             [{"n": 128}, {"n": 640}], tmp_path / "front")  # fmt: skip
     assert "of_warps" in in_front
+
+
+def test_values_are_converted_before_they_are_combined(tmp_path: Path) -> None:
+    text = tree("halves", store="w[t] = in[i] + 0.75f;")
+    edited = edited_alike(tree_in_file(text), block_reduction, [{"n": 128 * 4}], tmp_path)
+    assert "sum += (int)(in[i] + 0.75f);" in edited
 
 
 @pytest.mark.parametrize("function", ["max", "min"])

@@ -9,7 +9,7 @@ import pytest
 
 from ncuview.patch.vector_access import vector_access
 from tests.emulation import emulated
-from tests.patch.building import applied, cubin, made, refused
+from tests.patch.building import applied, count, cubin, made, refused, sass
 from tests.patch.same_results import edited_alike, kernel_file
 
 INDEX = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -38,6 +38,7 @@ def test_four_floats_are_loaded_and_stored_at_once(tmp_path: Path) -> None:
     if (whole) {
         *reinterpret_cast<float4 *>(in_part) = *reinterpret_cast<const float4 *>(&in[first]);
     } else {
+        #pragma unroll
         for (int item = 0; item < 4 && first + item < n; item++)
             in_part[item] = in[first + item];
     }
@@ -147,3 +148,63 @@ def test_unaligned_arrays_take_the_scalar_way(tmp_path: Path) -> None:
     unchecked = shifted.replace(" && aligned", "")
     faults = emulated(unchecked[: unchecked.index("void run")], "k", [given, numbers, np.int32(37)], [3], [4]).faults
     assert [each.kind for each in faults][:1] == ["memory"], "the test would not see a misaligned access"
+
+
+LOOP = "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)\n        "
+NAMED = "    int all = gridDim.x * blockDim.x;\n" + LOOP.replace("gridDim.x * blockDim.x)", "all)")
+OPEN = LOOP.rstrip() + " {\n        if (in[i] > 50)\n            "
+
+
+def test_a_loop_over_the_data_counts_in_vectors(tmp_path: Path) -> None:
+    text = in_file(LOOP + "out[i] = 2 * in[i];").replace("ceil(n / 64)", "2")
+    edited = edited_alike(text, vector_access, SIZES, tmp_path)
+    assert (
+        "    for (int first = 4 * (blockIdx.x * blockDim.x + threadIdx.x); first < n; "
+        "first += 4 * (gridDim.x * blockDim.x)) {\n" in edited
+    )
+    assert 'grid = ["2"]' in edited
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    int all = gridDim.x * blockDim.x;\n"
+        + LOOP.replace("gridDim.x * blockDim.x)", "all)")
+        + "out[i] = in[i] + 1;",
+        OPEN + "continue;\n        out[i] += 3;\n    }",
+    ],
+    ids=["named step", "continue"],
+)
+def test_other_loops_are_the_same(body: str, tmp_path: Path) -> None:
+    edited_alike(in_file(body).replace("ceil(n / 64)", "2"), vector_access, SIZES, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("    float sum = 0;\n" + LOOP + "out[i] = sum += in[i];", "changes from one element"),
+        (
+            LOOP.rstrip() + " {\n        if (in[i] > 50)\n            break;\n        out[i] = 3;\n    }",
+            "ends the loop",
+        ),
+        (
+            LOOP.rstrip() + " {\n        if (in[i] > 50)\n            return;\n        out[i] = 3;\n    }",
+            "ends the loop",
+        ),
+        (LOOP.replace("gridDim.x * blockDim.x)", "blockDim.x)") + "out[i] = 3;", "all threads as its step"),
+        (LOOP.replace("i < n", "i <= n") + "out[i] = 3;", "all threads as its step"),
+        (LOOP.rstrip() + " {\n        out[i] = 3;\n        i += 1;\n    }", "changes i"),
+        (LOOP + "out[i] = threadIdx.x;", "uses threadIdx"),
+        ("    out[0] = 3;\n" + LOOP + "out[i] = 3;", "more than its loop"),
+    ],
+)
+def test_loops_of_which_not_all_is_proven_are_refused(body: str, reason: str) -> None:
+    assert reason in refused(in_file(body), vector_access)
+
+
+def test_elements_stay_in_registers(tmp_path: Path) -> None:
+    text = source(LOOP + "out[i] = 2 * in[i];", host="k<<<8, 256>>>(out, in, n);")
+    edited = applied(text, made(text, vector_access), tmp_path)
+    instructions = sass(edited, tmp_path / "compiled")
+    assert count(instructions, r"LDG\S*\.128") == count(instructions, r"STG\S*\.128") == 1
+    assert count(instructions, "STL|LDL") == 0
