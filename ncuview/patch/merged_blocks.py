@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ncuview.patch.constants import check_known_names
 from ncuview.patch.coverage import check_covered
 from ncuview.patch.global_index import guarded
-from ncuview.patch.launches import grid_divided, grid_of
+from ncuview.patch.launches import front_matter, grid_divided, grid_of, launches_in_source
+from ncuview.patch.passed_grid import passed_grid
 from ncuview.patch.patch import Refused, Replacement
 from ncuview.patch.program import (
     Kernel,
@@ -45,6 +46,10 @@ _LOOPS = {"for_statement", "while_statement", "do_statement", "for_range_loop"}
 _OPAQUE = {"lambda_expression", "gnu_asm_expression", "goto_statement", "labeled_statement"}
 FEWEST_BLOCKS = 512
 """Blocks that a grid keeps where it is known: several per multiprocessor of every GPU."""
+
+
+Tail = Literal["bound", "exact", "passed"]
+"""What stops the blocks that a rounded division adds: the kernel's bound, nothing as there are none, their number."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
     check_known_names(kernel)
     _check_blocks_are_alone(kernel)
     check_parameters_stay(kernel)
-    axis, by, exact, assumes = _choice(kernel, most)
+    axis, by, tail, assumes = _choice(kernel, most)
     program, letter = kernel.program, "xyz"[axis]
     part, block = fresh(program, "part", "share", "turn"), fresh(program, "block", f"block_{letter}", "merged_block")
     step, inner = unit(kernel), margin(program, _first(kernel))
@@ -86,6 +91,11 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
         barrier = lines(program, inner + step, "__syncthreads();")
     head = f"for (int {part} = 0; {part} < {by}; {part}++) {{\n"
     head += f"{step}const unsigned {block} = {by} * blockIdx.{letter} + {part};"
+    passed: tuple[Replacement, ...] = ()
+    if tail == "passed":
+        blocks = fresh(program, "blocks", f"blocks_{letter}", "all_blocks")
+        passed = passed_grid(kernel, axis, blocks)
+        head += f"\n{step}if ({block} >= {blocks})\n{step}{step}break;"
     if not barrier and not kernel.of_type(*_LOOPS):
         head = f"#pragma unroll\n{head}"
     return MergedBlocks(
@@ -94,7 +104,8 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
             *indented(program, start, end, step),
             *(Replacement(each.start_byte, each.end_byte, block) for each in _block_index(kernel, axis)),
             *_continued(kernel),
-            *grid_divided(kernel, axis, by, exact=exact),
+            *grid_divided(kernel, axis, by, exact=tail == "exact"),
+            *passed,
         ),
         lines(program, inner, head),
         barrier + lines(program, inner, "}"),
@@ -208,8 +219,8 @@ def _axes(kernel: Kernel) -> list[int]:
     return free
 
 
-def _choice(kernel: Kernel, most: int) -> tuple[int, int, bool, str]:
-    """The axis to divide, how many blocks to merge, whether they must divide the grid, and what is assumed."""
+def _choice(kernel: Kernel, most: int) -> tuple[int, int, Tail, str]:
+    """The axis to divide, how many blocks to merge, what stops added blocks, and what is assumed."""
     refusals = []
     for axis in _axes(kernel):
         try:
@@ -230,8 +241,8 @@ def _block_index(kernel: Kernel, axis: int) -> list[Node]:
     return [node for node in kernel.of_type("field_expression") if kernel.program.text(node) == wanted]
 
 
-def _number(kernel: Kernel, axis: int, most: int) -> tuple[int, bool, str]:
-    """How many blocks to merge, whether they must divide the grid, and what is assumed."""
+def _number(kernel: Kernel, axis: int, most: int) -> tuple[int, Tail, str]:
+    """How many blocks to merge along an axis, what stops added blocks, and what is assumed."""
     try:
         grid: Extent | None = grid_of(kernel)
     except Refused:
@@ -246,10 +257,12 @@ def _number(kernel: Kernel, axis: int, most: int) -> tuple[int, bool, str]:
         bound = _bound(kernel, axis)
     except Refused:
         exact = [by for by in fitting if blocks is not None and blocks % by == 0]
-        if not exact:
+        if exact:
+            return exact[0], "exact", ""
+        if not launches_in_source(kernel) or front_matter(kernel) is not None:
             raise
-        return exact[0], True, ""
-    return fitting[0], False, bound
+        return fitting[0], "passed", ""
+    return fitting[0], "bound", bound
 
 
 def _smaller(most: int) -> Iterator[int]:

@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING
 
 from ncuview.patch.atomics import ElementType, converted, element_type
 from ncuview.patch.constants import constant
-from ncuview.patch.launches import block_assumed, block_of, grid_divided, grid_of
+from ncuview.patch.launches import (
+    block_assumed,
+    block_of,
+    extent_parts,
+    front_matter,
+    grid_divided,
+    grid_of,
+    launches_in_source,
+)
 from ncuview.patch.merged_blocks import FEWEST_BLOCKS, reached
+from ncuview.patch.passed_grid import passed_grid
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, Program, bare, child, line_of, meaningful, operator, takes_values, within
 from ncuview.patch.rewriting import fresh, indented, line_end, line_start, lines, margin, opening, unit
@@ -201,19 +210,20 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     program, by = kernel.program, tree.threads // WARP
     if by < 2:
         raise Refused("a block is a warp already")
-    if grid_of(kernel)[0] < by * FEWEST_BLOCKS:
-        raise Refused(f"{kernel.name} has too few blocks to give each warp one")
-    if any(extent != 1 for extent in grid_of(kernel)[1:]):
-        raise Refused(f"the grid of {kernel.name} has several axes")
+    exact = _divides(kernel, by)
     _check_alone(kernel, tree)
-    yield from grid_divided(kernel, 0, by, exact=True)
+    yield from grid_divided(kernel, 0, by, exact=exact)
+    blocks = fresh(program, "blocks", "all_blocks")
+    if not exact:
+        yield from passed_grid(kernel, 0, blocks)
     block, thread = fresh(program, "block", "whole_block"), fresh(program, "thread", "member", "of_block")
     total = _name_of_result(program, tree)
     yield from _removed(program, tree.declaration)
     inner, step = margin(program, tree.store), unit(kernel)
     size = tree.threads
+    leaves = "" if exact else f"if ({block} >= {blocks})\n{step}return;\n"
     head = (
-        f"const unsigned {block} = {by} * blockIdx.x + threadIdx.x / {WARP};\n"
+        f"const unsigned {block} = {by} * blockIdx.x + threadIdx.x / {WARP};\n{leaves}"
         f"{tree.element.text} {total} = {tree.operation.nothing};\n"
         f"#pragma unroll\nfor (unsigned {thread} = threadIdx.x % {WARP}; {thread} < {size}; {thread} += {WARP}) {{"
     )
@@ -237,6 +247,30 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     code += conditional(kernel, f"threadIdx.x % {WARP} == 0", last)
     end = line_end(program, tree.use)
     yield Replacement(after, end, lines(program, inner, "}") + lines(program, inner, code))
+
+
+def _divides(kernel: Kernel, by: int) -> bool:
+    """Whether a number divides the grid of each launch; where it is not known, the launches can pass it.
+
+    Raises:
+        Refused: The blocks are few, or in several axes.
+    """
+    if any("blockIdx." + letter in kernel.program.text(kernel.body) for letter in "yz"):
+        raise Refused(f"the grid of {kernel.name} has several axes")
+    try:
+        x, y, z = grid_of(kernel)
+    except Refused:
+        rows = all(len(extent_parts(kernel.program, each.grid)) == 1 for each in launches_in_source(kernel))
+        if front_matter(kernel) is not None or not rows:
+            raise
+        return False
+    if (y, z) != (1, 1):
+        raise Refused(f"the grid of {kernel.name} has several axes")
+    if x < by * FEWEST_BLOCKS:
+        raise Refused(f"{kernel.name} has too few blocks to give each warp one")
+    if x % by and front_matter(kernel) is not None:
+        raise Refused(f"the grid of {kernel.name} is not divisible by {by}")
+    return x % by == 0
 
 
 def _check_alone(kernel: Kernel, tree: Tree) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ncuview.patch.block_reduction import block_reduction
 from ncuview.patch.program import Program
+from tests.emulation import emulated
 from tests.patch.building import applied, cubin, made, refused
 from tests.patch.same_results import edited_alike, kernel_file
 
@@ -88,7 +90,6 @@ def test_each_block_adds_once(tmp_path: Path) -> None:
         (source(ADD, "const int *in, short *sum"), "elements of short"),
         (source("    sum++;\n" + ADD), "sum may change"),
         (source(ADD, host="k<<<(n + 255) / 256, 256>>>(sum, sum, n);"), "may overlap"),
-        (source(ADD, host="k<<<n / 256, 256>>>(in, sum, n);"), "not shown to reach n"),
         (source(ADD, host="k<<<(n + 99) / 100, 100>>>(in, sum, n);"), "full warps"),
         (source(ADD, host="int b = n % 8; k<<<(n + b - 1) / b, b>>>(in, sum, n);"), "not a constant"),
         (source(LEAVES + "    for (; i < n; i += gridDim.x)\n        atomicAdd(sum, 1);"), "before the barrier"),
@@ -182,7 +183,7 @@ def test_a_warp_does_the_work_of_a_block_with_a_tree(form: str, tmp_path: Path) 
 
 
 def test_where_the_grid_is_not_known_warps_share_a_word(tmp_path: Path) -> None:
-    text = tree("modulo") + "void run(int *in, int *out, int n) { k<<<n, 128>>>(in, out); }\n"
+    text = tree("modulo") + "void run(int *in, int *out, int n) { k<<<dim3(n, n), 128>>>(in, out); }\n"
     edited = applied(text, made(text, block_reduction), tmp_path)
     assert "    int sum = in[i];\n" in edited
     assert "__shared__ int of_warps[4];" in edited
@@ -255,3 +256,16 @@ def test_blocks_that_are_no_row_of_full_warps_are_refused() -> None:
     text = tree_in_file(tree("halves"))
     assert "full warps" in refused(text.replace('block = ["128"]', 'block = ["100"]'), block_reduction)
     assert "full warps" in refused(text.replace('block = ["128"]', 'block = ["64", "2"]'), block_reduction)
+
+
+def test_a_launch_passes_a_grid_that_is_not_known(tmp_path: Path) -> None:
+    text = tree("halves") + "void run(int *in, int *out, int n) {\n    k<<<n, 128>>>(in, out);\n}\n"
+    edited = applied(text, made(text, block_reduction), tmp_path)
+    assert "k<<<(n + 3) / 4, 128>>>(in, out, n);" in edited
+    assert "    if (block >= blocks)\n        return;\n" in edited
+    cubin(edited, tmp_path / "compiled")
+    numbers = np.arange(128 * 6, dtype=np.int32)
+    arguments = [numbers, np.full(8, -1, np.int32), np.uint32(6)]
+    ran = emulated(edited[: edited.index("void run")], "k", arguments, [2], [128], order="backward")
+    assert not ran.faults
+    np.testing.assert_array_equal(ran.arrays[1], [*numbers.reshape(6, 128).sum(axis=1), -1, -1])
