@@ -477,6 +477,9 @@ def _is_aligned(kernel: Kernel, names: Sequence[str]) -> bool:
     return all(_is_allocated(kernel, name) for name in names)
 
 
+_NULL = {"null", "nullptr", "number_literal"}
+
+
 def _is_allocated(kernel: Kernel, name: str) -> bool:
     program, place = kernel.program, list(kernel.parameters).index(name)
     for launch in launches_in_source(kernel):
@@ -507,7 +510,9 @@ def _is_allocated(kernel: Kernel, name: str) -> bool:
             )
             for call in calls
         )
-        if argument.type != "identifier" or not allocated or moved:
+        declared = program.declared_in(function).get(text, ())
+        starts_empty = len(declared) == 1 and (declared[0].value is None or declared[0].value.type in _NULL)
+        if argument.type != "identifier" or not allocated or moved or not starts_empty:
             return False
     return front_matter(kernel) is not None or bool(launches_in_source(kernel))
 

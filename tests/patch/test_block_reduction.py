@@ -265,7 +265,7 @@ def test_a_launch_passes_a_grid_that_is_not_known(tmp_path: Path) -> None:
     assert "    if (block >= blocks)\n        return;\n" in edited
     cubin(edited, tmp_path / "compiled")
     numbers = np.arange(128 * 6, dtype=np.int32)
-    arguments = [numbers, np.full(8, -1, np.int32), np.uint32(6)]
-    ran = emulated(edited[: edited.index("void run")], "k", arguments, [2], [128], order="backward")
+    code = edited[: edited.index("void run")]
+    ran = emulated(code, "k", [numbers, np.full(8, -1, np.int32), np.uint32(6)], [2], [128], order="backward")
     assert not ran.faults
     np.testing.assert_array_equal(ran.arrays[1], [*numbers.reshape(6, 128).sum(axis=1), -1, -1])

@@ -209,6 +209,7 @@ def test_a_plane_is_the_same(tmp_path: Path) -> None:
         "k<<<(n + 255) / 256, 256>>>(out, in, 2 * n);",
         "int g = (n + 255) / 256; n *= 2; k<<<g, 256>>>(out, in, n);",
         "k<<<4097, 64>>>(out, in, n);",
+        "int g = (n + 255) / 256; { int n = g << 9; k<<<g, 256>>>(out, in, n); }",
         "dim3 g(n, 1); k<<<g, 64>>>(out, in, n);",
     ],
 )
@@ -227,8 +228,9 @@ def test_a_kernel_without_a_bound_does_no_more_blocks_than_before(tmp_path: Path
     code = edited[: edited.index("void run")]
     given, numbers = np.full(40, -1, np.float32), np.arange(40, dtype=np.float32)
     for blocks in (1, 4, 5, 9):
-        arguments = [given, numbers, np.int32(0), np.uint32(blocks)]
-        ran = emulated(code, "k", arguments, [-(-blocks // 4)], [4], order="shuffled")
+        ran = emulated(
+            code, "k", [given, numbers, np.int32(0), np.uint32(blocks)], [-(-blocks // 4)], [4], order="shuffled"
+        )
         assert not ran.faults
         np.testing.assert_array_equal(ran.arrays[0][: 4 * blocks], 2 * numbers[: 4 * blocks])
         assert (ran.arrays[0][4 * blocks :] == -1).all()

@@ -58,12 +58,14 @@ def test_allocated_arrays_need_no_test_of_alignment(tmp_path: Path) -> None:
         "whole": host,
         "moved": host.replace("k<<<", "a += 1; k<<<"),
         "offset": host.replace("(a, b", "(a + 1, b"),
+        "other": host.replace("k<<<", "{ float *a = out + 1; k<<<").replace("(a, b, n);", "(a, b, n); }"),
     }.items():
         given = source(LEAVES + "    out[i] = in[i];", host=text)
         edited[name] = applied(given, made(given, vector_access), tmp_path / name)
     assert "const bool whole = n - first >= 4;" in edited["whole"]
     assert "const bool whole = n - first >= 4 && aligned;" in edited["moved"]
     assert "const bool whole = n - first >= 4 && aligned;" in edited["offset"]
+    assert "const bool whole = n - first >= 4 && aligned;" in edited["other"]
 
 
 @pytest.mark.parametrize(
