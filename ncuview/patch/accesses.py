@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ncuview.patch.index_algebra import Algebra, Polynomial
 from ncuview.patch.patch import Refused
-from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, operator
+from ncuview.patch.program import Kernel, Program, above, bare, child, line_of, meaningful, operator
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,10 +53,8 @@ def accesses(kernel: Kernel, algebra: Algebra) -> list[Access]:
             raise Refused(f"line {line_of(node)} uses a pointer in a way that is not understood")
     found = []
     for node in kernel.of_type("subscript_expression"):
-        name = kernel.program.text(child(node, "argument"))
-        declared = kernel.declared.get(name, ())
-        if len(declared) == 1 and declared[0].sizes and name not in kernel.parameters:
-            continue  # an array of the thread's own
+        if _is_own(kernel, node):
+            continue
         outer = node.parent
         if outer is not None and outer.type == "pointer_expression" and outer in made:
             continue  # the offset of a pointer
@@ -66,11 +64,38 @@ def accesses(kernel: Kernel, algebra: Algebra) -> list[Access]:
             index = algebra.polynomial(indices[0]) if len(indices) == 1 else None
         except Refused:
             index = None
-        target = outer is not None and outer.type == "assignment_expression" and child(outer, "left") == node
-        if outer is not None and outer.type in {"update_expression", "field_expression"}:
-            raise Refused(f"line {line_of(node)} changes or selects a part of an element")
+        whole = node
+        while whole.parent is not None and whole.parent.type == "field_expression":
+            whole = whole.parent
+        outer = whole.parent
+        target = outer is not None and outer.type == "assignment_expression" and child(outer, "left") == whole
+        if outer is not None and (outer.type == "update_expression" or (target and whole != node)):
+            raise Refused(f"line {line_of(node)} changes a part of an element")
         found.append(Access(node, array, None if index is None or offset is None else index + offset, target))
     return found
+
+
+def _is_own(kernel: Kernel, node: Node) -> bool:
+    """Whether a subscript selects from an array of the thread's own, or from constant memory."""
+    while node.type == "subscript_expression":
+        node = child(node, "argument")
+    program, name = kernel.program, kernel.program.text(node)
+    if node.type != "identifier" or name in kernel.parameters:
+        return False
+    declared = kernel.declared.get(name, ())
+    if declared:
+        return len(declared) == 1 and bool(declared[0].sizes)
+    return is_constant(program, name)
+
+
+def is_constant(program: Program, name: str) -> bool:
+    """Whether a name is declared as ``__constant__`` memory, which no kernel writes."""
+    return any(
+        "__constant__" in each.qualifiers
+        for declaration in program.index["declaration"]
+        for found, each in program.declarations(declaration)
+        if found == name
+    )
 
 
 def _base(kernel: Kernel, algebra: Algebra, node: Node, depth: int = 0) -> tuple[str, Polynomial | None]:

@@ -6,6 +6,7 @@ operation does not commute, or the array is used otherwise. ``type_of`` classifi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -117,7 +118,7 @@ def element_type(kernel: Kernel, written: str, array: str) -> ElementType:
         Refused: It is no type of a number with atomics.
     """
     text = " ".join(written.split())
-    resolved = _typedef(kernel, text)
+    resolved = resolved_type(kernel, text)
     if resolved not in _TYPES:
         raise Refused(f"{array} has elements of {text}, which is not understood")
     return ElementType(text, *_TYPES[resolved])
@@ -177,9 +178,9 @@ def _reassigned(kernel: Kernel) -> set[str]:
     return found
 
 
-def _typedef(kernel: Kernel, text: str) -> str:
-    """The type that a name of this file stands for."""
-    program = kernel.program
+def resolved_type(kernel: Kernel, written: str) -> str:
+    """The type that a name of this file stands for, with single spaces."""
+    program, text = kernel.program, " ".join(written.split())
     named = [
         program.text(child(definition, "type"))
         for node in program.index["type_identifier"]
@@ -203,3 +204,15 @@ def is_pure(kernel: Kernel, node: Node) -> bool:
         or (each.type == "call_expression" and not takes_values(kernel.program.text(child(each, "function"))))
         for each in within(node)
     )
+
+
+def converted(kernel: Kernel, node: Node, element: ElementType) -> str:
+    """A value as C++, converted to the elements' type before anything is computed with it."""
+    program, text = kernel.program, kernel.program.text(node)
+    named = child(node, "argument") if node.type == "subscript_expression" else node
+    declared = kernel.declared.get(program.text(named), ()) if named.type == "identifier" else ()
+    plain = len(declared) == 1 and declared[0].stars + len(declared[0].sizes) == (node.type == "subscript_expression")
+    if plain and resolved_type(kernel, declared[0].type) == resolved_type(kernel, element.text):
+        return text
+    number = re.fullmatch(r"\d+[uUlL]*", text)
+    return text if number and element.kind != "floating" else f"({element.text})({text})"

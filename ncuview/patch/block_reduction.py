@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from ncuview.patch.atomics import ElementType, Update, atomic_updates, identity, type_of
+from ncuview.patch.atomics import ElementType, Update, atomic_updates, converted, identity, type_of
 from ncuview.patch.constants import check_known_names, constant
 from ncuview.patch.launch_facts import check_distinct
 from ncuview.patch.launches import block_assumed, block_of
 from ncuview.patch.merged_blocks import MergedBlocks, merge_blocks
 from ncuview.patch.patch import Change, Refused, Replacement
-from ncuview.patch.program import Kernel, above, child, line_of, within
+from ncuview.patch.program import Kernel, above, line_of, within
 from ncuview.patch.rewriting import closing, fresh, lines, margin, opening
 from ncuview.patch.shared_tree import tree_of, without_tree
 from ncuview.patch.thread_rank import thread_rank
@@ -75,7 +75,11 @@ def _of_atomics(kernel: Kernel) -> Change:
     merged = _merged(kernel, place)
     if merged is None and all(_is_of_first_thread(kernel, each.statement) for each in updates):
         raise Refused(f"each block updates {array} once already")
-    names = ("sum", "total", "sum_of_block") if updates[0].function == "atomicAdd" else ("result", "of_block")
+    names = (
+        ("sum", "total", "block_sum", "sum_of_threads")
+        if updates[0].function == "atomicAdd"
+        else ("result", "of_block")
+    )
     total = fresh(kernel.program, *names)
     return Change(
         f"Add to {array} once for each block",
@@ -143,9 +147,7 @@ def _written(
     head = lines(program, inner, f"{element.text} {total} = {nothing};")
     yield Replacement(start, start, head + (merged.head if merged is not None else ""))
     for each in updates:
-        value = program.text(each.value)
-        converted = value if _has_type(kernel, each.value, element) else f"({element.text})({value})"
-        text = how.combine(total, converted)
+        text = how.combine(total, converted(kernel, each.value, element))
         yield Replacement(each.statement.start_byte, each.statement.end_byte, text)
     if merged is not None:
         yield from merged.replacements
@@ -153,12 +155,3 @@ def _written(
     last = conditional(kernel, f"{total} != {nothing}", f"{function}({place}, {total});")
     foot = over_block(kernel, how, element, total, rank, threads, last)
     yield Replacement(end, end, (merged.foot if merged is not None else "") + lines(program, inner, foot))
-
-
-def _has_type(kernel: Kernel, node: Node, element: ElementType) -> bool:
-    """Whether a value is a variable or number whose conversion changes nothing."""
-    if element.kind != "floating" and node.type in {"number_literal", "identifier", "subscript_expression"}:
-        return True
-    named = child(node, "argument") if node.type == "subscript_expression" else node
-    declared = kernel.declared.get(kernel.program.text(named), ())
-    return len(declared) == 1 and declared[0].type == element.text and named.type == "identifier"

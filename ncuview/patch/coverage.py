@@ -97,11 +97,14 @@ def _within(node: Node, place: Node) -> bool:
 
 
 def _moves(kernel: Kernel, launch: Launch, nodes: Sequence[Node]) -> bool:
-    """Whether a name in these expressions may change between one of them and the launch."""
+    """Whether a name in these expressions may change, or mean another variable, between one of them and the launch."""
     program = kernel.program
     function = next((each for each in above(launch.node) if each.type == "function_definition"), None)
     names = {program.text(each) for node in nodes for each in within(node) if each.type == "identifier"}
-    return function is None or any(program.may_change(function, name) for name in names)
+    if function is None:
+        return True
+    declared = program.declared_in(function)
+    return any(program.may_change(function, name) or len(declared.get(name, ())) > 1 for name in names)
 
 
 def _rounds_up(kernel: Kernel, launch: Launch, grid: Node, count: Node, size: Node) -> bool:

@@ -11,10 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ncuview.patch.accesses import is_constant
 from ncuview.patch.constants import check_known_names
 from ncuview.patch.other_thread import OtherThread, before, deeper, fresh
 from ncuview.patch.patch import Refused, Replacement
-from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, operator, takes_values, within
+from ncuview.patch.program import (
+    Kernel,
+    Program,
+    above,
+    bare,
+    child,
+    function_declarator,
+    line_of,
+    meaningful,
+    operator,
+    takes_values,
+    within,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -151,8 +164,32 @@ def check_simple(kernel: Kernel) -> None:
     for name, node in kernel.calls():
         if re.match(r"__sync|__shfl|__ballot|atomic[A-Z]", name):
             raise Refused(f"line {line_of(node)} calls {name}: threads cooperate already")
-        if not takes_values(name):
+        if not takes_values(name) and not is_pure(kernel.program, name):
             raise Refused(f"line {line_of(node)} calls {name}, whose effects are not known")
+
+
+def is_pure(program: Program, name: str, depth: int = 0) -> bool:
+    """Whether a function of this file computes from its arguments' values alone, and changes nothing else."""
+    definitions = program.functions.get(name, ())
+    head = function_declarator(definitions[0]) if len(definitions) == 1 else None
+    if head is None or definitions[0].has_error or program.in_macros(name) or depth > _DEEPEST:
+        return False
+    parts = list(within(definitions[0]))
+    if any(each.type in _HIDDEN | _IMPURE or program.text(each) in _SHARED for each in parts):
+        return False
+    local = program.declared_in(definitions[0])
+    if program.changed_in(child(definitions[0], "body")) - local.keys():
+        return False
+    read = {program.text(child(each, "argument")) for each in parts if each.type == "subscript_expression"}
+    if not all(each in local or is_constant(program, each) for each in read):
+        return False
+    called = {program.text(child(each, "function")) for each in parts if each.type == "call_expression"}
+    return all(takes_values(each) or is_pure(program, each, depth + 1) for each in called)
+
+
+_IMPURE = {"pointer_declarator", "abstract_pointer_declarator", "reference_declarator", "pointer_expression", "this"}
+_SHARED = {"__shared__", "static", "volatile", "threadIdx", "blockIdx"}
+_DEEPEST = 4
 
 
 def open_exits(kernel: Kernel, exits: Sequence[Guard], outermost: Node) -> tuple[list[Replacement], int]:

@@ -164,6 +164,8 @@ def grid_divided(kernel: Kernel, axis: int, by: int, *, exact: bool = False) -> 
     text, found = front_matter(kernel), launches_in_source(kernel)
     if text is None and not found:
         raise Refused(f"no launch of {kernel.name} is in this file")
+    if text is not None and text.transfers is not None:
+        raise Refused(f"the host launches {kernel.name} for pieces of the data")
     divided = [_divided_node(kernel, launch, axis, by, exact) for launch in found]
     if text is not None:
         divided.append(_divided_text(kernel, text, axis, by, exact))
@@ -176,7 +178,7 @@ def initial_value(program: Program, node: Node) -> Sequence[Node] | None:
     if function is None or node.type != "identifier":
         return None
     name = program.text(node)
-    declared = program.declared_in(function).get(name, ())
+    declared = program.visible(function, node)
     if len(declared) == 1 and declared[0].value is not None:
         if program.may_change(function, name):
             return None

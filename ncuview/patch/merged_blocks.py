@@ -13,12 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Literal
 
 from ncuview.patch.constants import check_known_names
 from ncuview.patch.coverage import check_covered
 from ncuview.patch.global_index import guarded
-from ncuview.patch.launches import grid_divided, grid_of
+from ncuview.patch.launches import front_matter, grid_divided, grid_of, launches_in_source
+from ncuview.patch.passed_grid import passed_grid
 from ncuview.patch.patch import Refused, Replacement
 from ncuview.patch.program import (
     Kernel,
@@ -33,6 +35,7 @@ from ncuview.patch.program import (
     within,
 )
 from ncuview.patch.rewriting import closing, fresh, indented, lines, margin, opening, unit
+from ncuview.records.profile import Extent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,6 +46,10 @@ _LOOPS = {"for_statement", "while_statement", "do_statement", "for_range_loop"}
 _OPAQUE = {"lambda_expression", "gnu_asm_expression", "goto_statement", "labeled_statement"}
 FEWEST_BLOCKS = 512
 """Blocks that a grid keeps where it is known: several per multiprocessor of every GPU."""
+
+
+Tail = Literal["bound", "exact", "passed"]
+"""What stops the blocks that a rounded division adds: the kernel's bound, nothing as there are none, their number."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,8 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
     """
     check_known_names(kernel)
     _check_blocks_are_alone(kernel)
-    _check_parameters_stay(kernel)
-    axis = _axis(kernel)
-    by, exact, assumes = _number(kernel, axis, most)
+    check_parameters_stay(kernel)
+    axis, by, tail, assumes = _choice(kernel, most)
     program, letter = kernel.program, "xyz"[axis]
     part, block = fresh(program, "part", "share", "turn"), fresh(program, "block", f"block_{letter}", "merged_block")
     step, inner = unit(kernel), margin(program, _first(kernel))
@@ -85,6 +91,11 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
         barrier = lines(program, inner + step, "__syncthreads();")
     head = f"for (int {part} = 0; {part} < {by}; {part}++) {{\n"
     head += f"{step}const unsigned {block} = {by} * blockIdx.{letter} + {part};"
+    passed: tuple[Replacement, ...] = ()
+    if tail == "passed":
+        blocks = fresh(program, "blocks", f"blocks_{letter}", "all_blocks")
+        passed = passed_grid(kernel, axis, blocks)
+        head += f"\n{step}if ({block} >= {blocks})\n{step}{step}break;"
     if not barrier and not kernel.of_type(*_LOOPS):
         head = f"#pragma unroll\n{head}"
     return MergedBlocks(
@@ -93,7 +104,8 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
             *indented(program, start, end, step),
             *(Replacement(each.start_byte, each.end_byte, block) for each in _block_index(kernel, axis)),
             *_continued(kernel),
-            *grid_divided(kernel, axis, by, exact=exact),
+            *grid_divided(kernel, axis, by, exact=tail == "exact"),
+            *passed,
         ),
         lines(program, inner, head),
         barrier + lines(program, inner, "}"),
@@ -137,8 +149,12 @@ def _check_blocks_are_alone(kernel: Kernel) -> None:
                 raise Refused(f"line {line_of(node)} calls {called}, which this file does not define")
 
 
-def _check_parameters_stay(kernel: Kernel) -> None:
-    """Require that no parameter has another value when the next block's work begins."""
+def check_parameters_stay(kernel: Kernel) -> None:
+    """Require that no parameter has another value when a thread's work begins again.
+
+    Raises:
+        Refused: One may change.
+    """
     program = kernel.program
     for node in kernel.of_type("assignment_expression", "update_expression", "pointer_expression", "call_expression"):
         targets: list[Node] = []
@@ -152,7 +168,7 @@ def _check_parameters_stay(kernel: Kernel) -> None:
                 whole = child(whole, "argument")
             name = program.text(whole)
             if whole.type == "identifier" and name in kernel.parameters:
-                raise Refused(f"line {line_of(node)} may change the parameter {name} for the next block's work")
+                raise Refused(f"line {line_of(node)} may change the parameter {name}, which the next work needs")
     if any(each.type == "reference_declarator" for each in kernel.nodes) and any(
         program.text(child(each, "value")) in kernel.parameters
         for each in kernel.of_type("init_declarator")
@@ -188,21 +204,30 @@ def _is_known(kernel: Kernel, call: Node) -> bool:
     )
 
 
-def _axis(kernel: Kernel) -> int:
-    """The axis of the grid to divide: y before x, because the lanes of a warp differ in x."""
+def _axes(kernel: Kernel) -> list[int]:
+    """The axes of the grid that may be divided: y before x, because the lanes of a warp differ in x."""
     program = kernel.program
-    fields = [
-        node for node in kernel.of_type("field_expression") if program.text(child(node, "argument")) == "blockIdx"
-    ]
+    parts = kernel.of_type("field_expression")
+    fields = [node for node in parts if program.text(child(node, "argument")) == "blockIdx"]
     mentions = [node for node in kernel.of_type("identifier") if program.text(node) == "blockIdx"]
     used = {program.text(node)[-1] for node in fields}
     if not fields or len(fields) != len(mentions) or not used <= set("xyz"):
         raise Refused(f"{kernel.name} uses blockIdx in a way that is not understood, or not at all")
-    for axis in [1, 0] if "y" in used else [0]:
-        letter = "xyz"[axis]
-        if letter in used and not _mentioned(kernel, "gridDim", letter):
-            return axis
-    raise Refused(f"{kernel.name} uses gridDim, so its blocks depend on their number")
+    free = [axis for axis in (1, 0) if "xyz"[axis] in used and not _mentioned(kernel, "gridDim", "xyz"[axis])]
+    if not free:
+        raise Refused(f"{kernel.name} uses gridDim, so its blocks depend on their number")
+    return free
+
+
+def _choice(kernel: Kernel, most: int) -> tuple[int, int, Tail, str]:
+    """The axis to divide, how many blocks to merge, what stops added blocks, and what is assumed."""
+    refusals = []
+    for axis in _axes(kernel):
+        try:
+            return axis, *_number(kernel, axis, most)
+        except Refused as refused:
+            refusals.append(refused)
+    raise refusals[-1]
 
 
 def _mentioned(kernel: Kernel, name: str, letter: str) -> bool:
@@ -216,23 +241,28 @@ def _block_index(kernel: Kernel, axis: int) -> list[Node]:
     return [node for node in kernel.of_type("field_expression") if kernel.program.text(node) == wanted]
 
 
-def _number(kernel: Kernel, axis: int, most: int) -> tuple[int, bool, str]:
-    """How many blocks to merge, whether they must divide the grid, and what is assumed."""
+def _number(kernel: Kernel, axis: int, most: int) -> tuple[int, Tail, str]:
+    """How many blocks to merge along an axis, what stops added blocks, and what is assumed."""
     try:
-        blocks: int | None = grid_of(kernel)[axis]
+        grid: Extent | None = grid_of(kernel)
     except Refused:
-        blocks = None
-    fitting = [by for by in (most, *_smaller(most)) if blocks is None or blocks >= by * FEWEST_BLOCKS]
+        grid = None
+    blocks = grid[axis] if grid is not None else None
+    fitting = [
+        by for by in (most, *_smaller(most)) if grid is None or (prod(grid) >= by * FEWEST_BLOCKS and grid[axis] >= by)
+    ]
     if not fitting:
-        raise Refused(f"{kernel.name} has {blocks} blocks along {'xyz'[axis]}, too few to merge")
+        raise Refused(f"{kernel.name} has too few blocks along {'xyz'[axis]} to merge several")
     try:
         bound = _bound(kernel, axis)
     except Refused:
         exact = [by for by in fitting if blocks is not None and blocks % by == 0]
-        if not exact:
+        if exact:
+            return exact[0], "exact", ""
+        if not launches_in_source(kernel) or front_matter(kernel) is not None:
             raise
-        return exact[0], True, ""
-    return fitting[0], False, bound
+        return fitting[0], "passed", ""
+    return fitting[0], "bound", bound
 
 
 def _smaller(most: int) -> Iterator[int]:
@@ -253,11 +283,13 @@ def _bound(kernel: Kernel, axis: int) -> str:
     return "" if known else f"{name} is smaller than the largest number of its type by the threads of several blocks"
 
 
+_TOGETHER = re.compile(r"__shared__|__sync\w+|__\w+_sync|__activemask|__match\w+|wmma|mma_sync")
+"""What threads do together: none of them may be at the next block's work already."""
+
+
 def _shares(kernel: Kernel) -> bool:
-    words = {"__shared__", "__syncthreads", "__syncwarp"}
-    return any(
-        not node.children and kernel.program.text(node) in words for body in reached(kernel) for node in within(body)
-    )
+    leaves = (node for body in reached(kernel) for node in within(body) if not node.children)
+    return any(_TOGETHER.fullmatch(kernel.program.text(node)) for node in leaves)
 
 
 def _check_all_reach_the_end(kernel: Kernel) -> None:

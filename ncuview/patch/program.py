@@ -46,7 +46,8 @@ _BY_VALUE = re.compile(
     r"|powf?|fabsf?|f(?:min|max|ma|mod)f?|floorf?|ceilf?|roundf?|truncf?|rintf?|erfc?f?|atan2f?|hypotf?|saturate"
     r"|__(?:sin|cos|tan|exp|exp10|log|log2|log10|pow)f|__fdividef|__f(?:add|mul|ma)_r[nzud]|__frcp_rn|__f?sqrt_rn"
     r"|__popc|__clz|__ffs|__brev|__mul24|__umul24|__float2int_r[nzud]|__int2float_r[nzud]|__float_as_u?int"
-    r"|__u?int_as_float|__half2float|__float2half(?:_r[nzud])?|__bfloat162float|__float2bfloat16|make_(?:float|int|uint|double)[234]|isnan|isinf|printf|assert|dim3"
+    r"|__u?int_as_float|__half2float|__float2half(?:2?_r[nzud])?|__half22float2|__floats2half2_rn|__bfloat162float|__float2bfloat16"
+    r"|make_(?:float|u?int|u?char|u?short|double)[234]|__popcll|isnan|isinf|printf|assert|dim3"
     r"|float|double|int|unsigned|bool|size_t|u?int\d+_t|static_cast<\w[\w ]*>)$"
 )
 """Functions of CUDA that take all arguments by value and do not depend on the thread."""
@@ -277,6 +278,15 @@ class Program:
                     found.setdefault(name, []).append(declared)
         return found
 
+    def visible(self, function: Node, use: Node) -> Sequence[Declared]:
+        """The declarations in a function that a use of a name may mean: those of the innermost block around it."""
+        found: dict[int, list[Declared]] = {}
+        for each in self.declared_in(function).get(self.text(use), ()):
+            scope = next((outer for outer in above(each.node) if outer.type in _SCOPES or outer == function), function)
+            if scope.start_byte <= use.start_byte < scope.end_byte and each.node.start_byte <= use.start_byte:
+                found.setdefault(scope.start_byte, []).append(each)
+        return found[max(found)] if found else ()
+
     def declarations(self, node: Node) -> Iterator[tuple[str, Declared]]:
         """The names that one declaration declares."""
         qualifiers = frozenset(
@@ -367,6 +377,7 @@ class Program:
 
 _OF_CUDA_BY_VALUE = re.compile(r"^(?:atomic[A-Z]\w*|__[a-z]\w*|tex[123]D\w*|sincos\w*|make_\w+[1-4])(?:<[\w\s]*>)?$")
 """Functions of CUDA whose arguments are values, or addresses that are written as such."""
+_SCOPES = {"compound_statement", "for_statement", "if_statement", "while_statement", "lambda_expression"}
 _REFERENCES = {"reference_declarator", "abstract_reference_declarator", "variadic_parameter_declaration"}
 
 

@@ -54,6 +54,19 @@ def line_start(program: Program, node: Node) -> int:
     return node.start_byte - len(margin(program, node))
 
 
+def line_end(program: Program, node: Node) -> int:
+    """The byte after a node's last line.
+
+    Raises:
+        Refused: Code follows the node on its line.
+    """
+    end = program.data.find(b"\n", node.end_byte)
+    rest = program.data[node.end_byte : end] if end >= 0 else b"x"
+    if not re.fullmatch(rb"[ \t\r]*(?://[^\n]*)?", rest):
+        raise Refused(f"code follows on line {node.end_point.row + 1}")
+    return end + 1
+
+
 def unit(kernel: Kernel) -> str:
     """One level of indentation: what the kernel's first statement has more than the kernel."""
     statements = [each for each in kernel.body.named_children if each.type not in {"comment", "preproc_call"}]

@@ -12,13 +12,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ncuview.patch.atomics import ElementType, element_type
+from ncuview.patch.atomics import ElementType, converted, element_type
 from ncuview.patch.constants import constant
-from ncuview.patch.launches import block_assumed, block_of, grid_divided, grid_of
+from ncuview.patch.launches import (
+    block_assumed,
+    block_of,
+    extent_parts,
+    front_matter,
+    grid_divided,
+    grid_of,
+    launches_in_source,
+)
 from ncuview.patch.merged_blocks import FEWEST_BLOCKS, reached
+from ncuview.patch.passed_grid import passed_grid
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, Program, bare, child, line_of, meaningful, operator, takes_values, within
-from ncuview.patch.rewriting import fresh, indented, line_start, lines, margin, opening, unit
+from ncuview.patch.rewriting import fresh, indented, line_end, line_start, lines, margin, opening, unit
 from ncuview.patch.thread_execution import combined
 from ncuview.patch.warp_sums import WARP, Operation, conditional, operation, over_block, over_lanes
 
@@ -192,7 +201,7 @@ def _by_blocks(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     yield Replacement(tree.store.start_byte, tree.store.end_byte, value)
     last = _with_result(kernel, tree, total)
     code = over_block(kernel, tree.operation, tree.element, total, "threadIdx.x", tree.threads, last)
-    start, end = line_start(program, tree.steps[0] if tree.steps else tree.use), _line_end(program, tree.use)
+    start, end = line_start(program, tree.steps[0] if tree.steps else tree.use), line_end(program, tree.use)
     yield Replacement(start, end, lines(program, place, code))
 
 
@@ -201,26 +210,27 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
     program, by = kernel.program, tree.threads // WARP
     if by < 2:
         raise Refused("a block is a warp already")
-    if grid_of(kernel)[0] < by * FEWEST_BLOCKS:
-        raise Refused(f"{kernel.name} has too few blocks to give each warp one")
-    if any(extent != 1 for extent in grid_of(kernel)[1:]):
-        raise Refused(f"the grid of {kernel.name} has several axes")
+    exact = _divides(kernel, by)
     _check_alone(kernel, tree)
-    yield from grid_divided(kernel, 0, by, exact=True)
+    yield from grid_divided(kernel, 0, by, exact=exact)
+    blocks = fresh(program, "blocks", "all_blocks")
+    if not exact:
+        yield from passed_grid(kernel, 0, blocks)
     block, thread = fresh(program, "block", "whole_block"), fresh(program, "thread", "member", "of_block")
     total = _name_of_result(program, tree)
     yield from _removed(program, tree.declaration)
     inner, step = margin(program, tree.store), unit(kernel)
     size = tree.threads
+    leaves = "" if exact else f"if ({block} >= {blocks})\n{step}return;\n"
     head = (
-        f"const unsigned {block} = {by} * blockIdx.x + threadIdx.x / {WARP};\n"
+        f"const unsigned {block} = {by} * blockIdx.x + threadIdx.x / {WARP};\n{leaves}"
         f"{tree.element.text} {total} = {tree.operation.nothing};\n"
         f"#pragma unroll\nfor (unsigned {thread} = threadIdx.x % {WARP}; {thread} < {size}; {thread} += {WARP}) {{"
     )
     start = opening(program, kernel.body)
     yield Replacement(start, start, lines(program, inner, head))
-    after = _line_end(program, tree.store)
-    skip = range(line_start(program, tree.declaration), _line_end(program, tree.declaration))
+    after = line_end(program, tree.store)
+    skip = range(line_start(program, tree.declaration), line_end(program, tree.declaration))
     yield from (each for each in indented(program, start, after, step) if each.start not in skip)
     for node in within(kernel.body):
         text = program.text(node)
@@ -228,13 +238,39 @@ def _by_warps(kernel: Kernel, tree: Tree) -> Iterator[Replacement]:
         if own and node.end_byte <= tree.store.start_byte:
             yield Replacement(node.start_byte, node.end_byte, thread if text[0] == "t" else block)
     value = _renamed(kernel, tree.value, {"threadIdx.x": thread, "blockIdx.x": block})
+    if converted(kernel, tree.value, tree.element) != program.text(tree.value):
+        value = f"({tree.element.text})({value})"
     combine = tree.operation.combine(total, value)
     yield Replacement(tree.store.start_byte, tree.store.end_byte, combine)
     last = _renamed_text(_with_result(kernel, tree, total), {"blockIdx.x": block, "threadIdx.x": "0"})
     code = over_lanes(kernel, tree.operation, total)
     code += conditional(kernel, f"threadIdx.x % {WARP} == 0", last)
-    end = _line_end(program, tree.use)
+    end = line_end(program, tree.use)
     yield Replacement(after, end, lines(program, inner, "}") + lines(program, inner, code))
+
+
+def _divides(kernel: Kernel, by: int) -> bool:
+    """Whether a number divides the grid of each launch; where it is not known, the launches can pass it.
+
+    Raises:
+        Refused: The blocks are few, or in several axes.
+    """
+    if any("blockIdx." + letter in kernel.program.text(kernel.body) for letter in "yz"):
+        raise Refused(f"the grid of {kernel.name} has several axes")
+    try:
+        x, y, z = grid_of(kernel)
+    except Refused:
+        rows = all(len(extent_parts(kernel.program, each.grid)) == 1 for each in launches_in_source(kernel))
+        if front_matter(kernel) is not None or not rows:
+            raise
+        return False
+    if (y, z) != (1, 1):
+        raise Refused(f"the grid of {kernel.name} has several axes")
+    if x < by * FEWEST_BLOCKS:
+        raise Refused(f"{kernel.name} has too few blocks to give each warp one")
+    if x % by and front_matter(kernel) is not None:
+        raise Refused(f"the grid of {kernel.name} is not divisible by {by}")
+    return x % by == 0
 
 
 def _check_alone(kernel: Kernel, tree: Tree) -> None:
@@ -292,21 +328,11 @@ def _renamed_text(text: str, names: dict[str, str]) -> str:
     return text
 
 
+_NAMES = {True: ("sum", "total", "block_sum", "sum_of_threads"), False: ("result", "combined", "of_threads")}
+
+
 def _name_of_result(program: Program, tree: Tree) -> str:
-    return fresh(program, *(("sum", "total") if tree.operation.function == "+" else ("result", "combined")))
-
-
-def _line_end(program: Program, node: Node) -> int:
-    """The byte after a node's last line.
-
-    Raises:
-        Refused: Code follows the node on its line.
-    """
-    end = program.data.find(b"\n", node.end_byte)
-    rest = program.data[node.end_byte : end] if end >= 0 else b"x"
-    if not re.fullmatch(rb"[ \t\r]*(?://[^\n]*)?", rest):
-        raise Refused(f"code follows on line {node.end_point.row + 1}")
-    return end + 1
+    return fresh(program, *_NAMES[tree.operation.function == "+"])
 
 
 def _removed(program: Program, node: Node) -> Iterator[Replacement]:
@@ -314,6 +340,6 @@ def _removed(program: Program, node: Node) -> Iterator[Replacement]:
     margin(program, node)
     if len(node.children_by_field_name("declarator")) != 1:
         raise Refused(f"line {line_of(node)} declares several variables")
-    end = _line_end(program, node)
+    end = line_end(program, node)
     empty = re.match(rb"(?:[ \t]*\r?\n)*", program.data[end:])
     yield Replacement(line_start(program, node), end + (empty.end() if empty else 0), "")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LARGEST = 48 * 1024
-_FULL = 16 * 1024
+_FULL = 20 * 1024
 """Bytes of tiles that let several blocks share a multiprocessor."""
 _WORD = 4
 AXES = ("threadIdx.x", "threadIdx.y")
@@ -64,7 +64,15 @@ class Load:
 
 @dataclass(frozen=True)
 class Stage:
-    """A loop whose loads go through tiles."""
+    """A loop whose loads go through tiles.
+
+    Attributes:
+        way: What stands around the loop.
+        loads: The loads that go through tiles.
+        accesses: All accesses of the kernel.
+        extent: Width and height of the blocks.
+        merged: How many of the original's blocks along x and y one block serves.
+    """
 
     kernel: Kernel
     algebra: Algebra
@@ -73,6 +81,7 @@ class Stage:
     loads: Sequence[Load]
     accesses: Sequence[Access]
     extent: tuple[int, int]
+    merged: tuple[int, int] = (1, 1)
 
     @cached_property
     def name(self) -> str:
@@ -96,8 +105,8 @@ class Stage:
         return BYTES[kind]
 
     def threads(self, load: Load) -> int:
-        """The threads of a block along the load's axis."""
-        return self.extent[AXES.index(load.axis)]
+        """The original's threads along the load's axis that one block serves."""
+        return self.extent[AXES.index(load.axis)] * self.merged[AXES.index(load.axis)]
 
     @cached_property
     def depth(self) -> int:
@@ -109,13 +118,16 @@ class Stage:
         raise Refused("the tiles would need more than 48 KiB of shared memory")
 
 
-def first_stage(kernel: Kernel, lines: Sequence[int], wanted: Callable[[Load, tuple[int, int]], bool]) -> Stage:
+def first_stage(
+    kernel: Kernel, lines: Sequence[int], wanted: Callable[[Load, tuple[int, int]], bool], *, blocks: bool = False
+) -> Stage:
     """The first loop on these lines with loads that are wanted.
 
     Args:
         kernel: The kernel.
         lines: The lines; empty for the complete kernel.
         wanted: Whether a load, in blocks of this width and height, goes through a tile.
+        blocks: Whether the axis of a load is that of its block, too.
 
     Raises:
         Refused: There is none, or an obligation is not met that concerns the complete kernel.
@@ -137,15 +149,22 @@ def first_stage(kernel: Kernel, lines: Sequence[int], wanted: Callable[[Load, tu
         except Refused as refused:
             refusal = refused
             continue
-        loads = [load for load in _loads(kernel, counter, way, found) if wanted(load, (width, height))]
+        loads = [load for load in _loads(kernel, counter, way, found, blocks=blocks) if wanted(load, (width, height))]
         if loads:
             _check_uniform(kernel, counter, way, found, loads)
             return Stage(kernel, algebra, way, counter, loads, found, (width, height))
     raise refusal
 
 
-def _loads(kernel: Kernel, counter: Counter, way: Way, found: Sequence[Access]) -> list[Load]:
-    """The loads in each iteration of a loop whose place depends on the counter and on one axis of threads."""
+def _loads(kernel: Kernel, counter: Counter, way: Way, found: Sequence[Access], *, blocks: bool) -> list[Load]:
+    """The loads in each iteration of a loop whose place depends on the counter and on one axis of threads.
+
+    Of threads, or of threads and blocks, where one block will serve several.
+    """
+
+    def places(axis: str) -> dict[str, str]:
+        return dict.fromkeys([axis, *([axis.replace("thread", "block")] if blocks else [])], "")
+
     name = counter.name.partition(" ")[0]
     loads = []
     for access in found:
@@ -153,10 +172,12 @@ def _loads(kernel: Kernel, counter: Counter, way: Way, found: Sequence[Access]) 
             continue
         try:
             inner = Way.to(kernel, statement_of(access))
-            axes = [axis for axis in AXES if OtherThread(kernel, {axis: ""}, 0, {name}).depends(access.node)]
-            counts = OtherThread(kernel, {name: ""}, 0).depends(access.node)
+            axes = [axis for axis in AXES if OtherThread(kernel, places(axis), 0, {name}).depends(access.node)]
+            counts = OtherThread(kernel, {name: name}, 0).depends(access.node)
+            copied = OtherThread(kernel, {**dict.fromkeys(AXES, ""), name: name}, counter.node.start_byte)
+            copied.declarations([access.node])
         except Refused:
-            continue  # under a condition, or by a variable that changes
+            continue  # under a condition, or by a variable that changes or comes from memory
         if len(axes) == 1 and counts and inner.loops == [*way.loops, counter.node] and inner.guards == way.guards:
             index = access.index
             along = index is not None and index.plain and index.coefficient(counter.name).number == 1
@@ -189,40 +210,67 @@ def staged(stage: Stage) -> list[Replacement]:
         Refused: An obligation of the proof is not met.
     """
     kernel = stage.kernel
-    _check_bounds(stage)
-    for load in stage.loads:
-        _check_guards(stage, load)
-    distinct = {kernel.program.text(load.access.node): load for load in stage.loads}
-    names = fresh(kernel, *(f"{load.access.array}_tile" for load in distinct.values()))
-    tiles = dict(zip(distinct, names, strict=True))
+    check_steps(stage)
+    tiles = tiles_of(stage)
     (first,) = fresh(kernel, "first")
     inside, opened = _opened(stage)
-    level = level_of(kernel)
-    step = [line for text, load in distinct.items() for line in _filled(stage, load, tiles[text], first)]
-    step += ["__syncthreads();", *_summed(stage, tiles, first, inside), "__syncthreads();"]
-    kind, value = _start(stage)
-    head = f"for ({kind} {first} = {value}; {_condition(stage, first)}; {first} += {stage.depth}) {{"
-    declared = [_declared(stage, load, tiles[text]) for text, load in distinct.items()]
-    lines = [*declared, head, *(level + line for line in step), "}"]
+    lines = in_steps(stage, tiles, first, _summed(stage, tiles, first, inside))
     return [*opened, instead(kernel, stage.loop, lines)]
 
 
-def _start(stage: Stage) -> tuple[str, str]:
+def tiles_of(stage: Stage) -> dict[str, str]:
+    """The tiles' names by the loads' texts."""
+    arrays = {stage.kernel.program.text(load.access.node): load.access.array for load in stage.loads}
+    return dict(zip(arrays, fresh(stage.kernel, *(f"{array}_tile" for array in arrays.values())), strict=True))
+
+
+def in_steps(stage: Stage, tiles: dict[str, str], first: str, summed: Sequence[str]) -> list[str]:
+    """The lines of tiles and of the loop over steps, each of which loads the tiles and then does ``summed``."""
+    level = level_of(stage.kernel)
+    distinct = {tiles[stage.kernel.program.text(load.access.node)]: load for load in stage.loads}
+    step = [line for tile, load in distinct.items() for line in _filled(stage, load, tile, first)]
+    step += ["__syncthreads();", *summed, "__syncthreads();"]
+    kind, value = start_of(stage)
+    head = f"for ({kind} {first} = {value}; {condition_for(stage, first)}; {first} += {stage.depth}) {{"
+    declared = [_declared(stage, load, tile) for tile, load in distinct.items()]
+    return [*declared, head, *(level + line for line in step), "}"]
+
+
+def start_of(stage: Stage) -> tuple[str, str]:
     """The counter's type and first value."""
     program = stage.kernel.program
     ((_, declared),) = program.declarations(child(stage.loop, "initializer"))
     return declared.type, program.text(declared.value) if declared.value is not None else "0"
 
 
-def _condition(stage: Stage, value: str) -> str:
+def condition_for(stage: Stage, value: str) -> str:
     """The loop's condition for a value of its counter."""
     other = OtherThread(stage.kernel, {stage.name: value}, stage.loop.start_byte)
     return other.text(child(stage.loop, "condition"))
 
 
+def check_steps(stage: Stage) -> None:
+    """Require the same steps of all threads of a block, and guards that allow the tiles' loads.
+
+    Raises:
+        Refused: They differ, or a guard may exclude the thread that loads an element.
+    """
+    _check_bounds(stage)
+    for load in stage.loads:
+        _check_guards(stage, load)
+
+
+def _moved(stage: Stage, axis: str) -> list[str]:
+    """The indices along an axis that differ between the original's threads that one block serves."""
+    number = AXES.index(axis)
+    blocks = [axis.replace("thread", "block")] if stage.merged[number] > 1 else []
+    return [*([axis] if stage.extent[number] > 1 else []), *blocks]
+
+
 def _check_bounds(stage: Stage) -> None:
     """All threads of a block must make the same steps."""
-    other = OtherThread(stage.kernel, {axis: axis for axis in AXES}, stage.loop.start_byte)
+    moved = dict.fromkeys([*_moved(stage, AXES[0]), *_moved(stage, AXES[1])], "")
+    other = OtherThread(stage.kernel, moved, stage.loop.start_byte)
     ((_, declared),) = stage.kernel.program.declarations(child(stage.loop, "initializer"))
     for node in (child(stage.loop, "condition"), declared.value):
         if node is None or other.depends(_without_counter(stage, node)):
@@ -237,9 +285,7 @@ def _without_counter(stage: Stage, node: Node) -> Node:
 
 def _check_guards(stage: Stage, load: Load) -> None:
     """A guard that lets a thread pass must let the one at zero along the other axis pass."""
-    for axis, size in zip(AXES, stage.extent, strict=True):
-        if axis == load.axis or size == 1:
-            continue
+    for axis in [each for number in (0, 1) if AXES[number] != load.axis for each in _moved(stage, AXES[number])]:
         other = OtherThread(stage.kernel, {axis: axis}, stage.loop.start_byte)
         for guard in stage.way.guards:
             for node, negated in conjuncts(guard.condition, negated=guard.leaves):
@@ -269,18 +315,25 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
     place, later, thread = fresh(kernel, "place", "later", "column" if load.axis == AXES[0] else "row")
     width, height = stage.extent
     values = {**dict.fromkeys(AXES, "0u"), load.axis: thread, name: name}
+    for axis, size, blocks in zip(AXES, stage.extent, stage.merged, strict=True):
+        if blocks > 1:
+            index = axis.replace("thread", "block")
+            values[index] = (
+                f"({index} * {blocks} + {thread} / {size})" if axis == load.axis else f"({index} * {blocks})"
+            )
+            values[axis] = f"({thread} % {size})" if axis == load.axis else "0u"
     other = OtherThread(kernel, values, stage.loop.start_byte)
     split, by = ((later, thread), depth) if load.along_counter else ((thread, later), threads)
     conditions = [guard.condition for guard in stage.way.guards]
     tests = [
-        _condition(stage, name),
+        condition_for(stage, name),
         *(f"!({other.text(each.condition)})" if each.leaves else in_and(other, each) for each in stage.way.guards),
     ]
     where = f"[{later}][{thread}]" if load.axis == AXES[0] else f"[{thread}][{later}]"
     own = "threadIdx.x" if height == 1 else f"threadIdx.y * {width} + threadIdx.x"
     lines = [
         f"const unsigned int {split[0]} = {place} % {by}, {split[1]} = {place} / {by};",
-        f"const {_start(stage)[0]} {name} = {first} + {later};",
+        f"const {start_of(stage)[0]} {name} = {first} + {later};",
         *other.declarations([*conditions, load.access.node]),
         f"if ({' && '.join(tests)})",
         f"{level}{tile}{where} = {other.text(load.access.node)};",
@@ -298,33 +351,33 @@ def _summed(stage: Stage, tiles: dict[str, str], first: str, inside: str) -> lis
         tile, later = tiles[program.text(load.access.node)], f"{name} - {first}"
         place = f"[{later}][threadIdx.x]" if load.axis == AXES[0] else f"[threadIdx.y][{later}]"
         reads.append((load.access.node, tile + place))
+    statements = body_lines(stage, reads)
     braces = body.type == "compound_statement"
-    text = _substituted(kernel, body, reads)
-    inner = textwrap.dedent(
-        re.sub(r"^\{[ \t]*\r?\n?|\s*\}$", "", text) if braces else " " * body.start_point.column + text
-    )
-    statements = [line.rstrip() for line in inner.splitlines() if line.strip()]
-    kind = _start(stage)[0]
+    kind = start_of(stage)[0]
 
     def loop(condition: str) -> list[str]:
         head = f"for ({kind} {name} = {first}; {condition}; {name}++)"
         return [f"{head} {{" if braces else head, *(level + line for line in statements), *(["}"] if braces else [])]
 
     full = loop(f"{name} < {first} + {stage.depth}")
-    last = loop(_condition(stage, name))
-    test = _condition(stage, f"{first} + {stage.depth - 1}")
+    last = loop(condition_for(stage, name))
+    test = condition_for(stage, f"{first} + {stage.depth - 1}")
     made = [f"if ({test}) {{", f"{level}#pragma unroll", *(level + line for line in full), "} else {"]
     made += [*(level + line for line in last), "}"]
     return [f"if ({inside}) {{", *(level + line for line in made), "}"] if inside else made
 
 
-def _substituted(kernel: Kernel, node: Node, reads: Sequence[tuple[Node, str]]) -> str:
-    """The text of a node with some of its parts replaced."""
-    data, parts, at = kernel.program.data, [], node.start_byte
+def body_lines(stage: Stage, reads: Sequence[tuple[Node, str]]) -> list[str]:
+    """The statements of the loop's body, with some of their parts replaced, without indentation and braces."""
+    data, body = stage.kernel.program.data, child(stage.loop, "body")
+    parts, at = [" " * body.start_point.column], body.start_byte
     for each, text in sorted(reads, key=lambda read: read[0].start_byte):
         parts += [data[at : each.start_byte].decode("utf-8", "surrogateescape"), text]
         at = each.end_byte
-    return "".join([*parts, data[at : node.end_byte].decode("utf-8", "surrogateescape")])
+    text = "".join([*parts, data[at : body.end_byte].decode("utf-8", "surrogateescape")])
+    if body.type == "compound_statement":
+        text = re.sub(r"^\s*\{[ \t]*\r?\n?|\s*\}$", "", text)
+    return [line.rstrip() for line in textwrap.dedent(text).splitlines() if line.strip()]
 
 
 def _opened(stage: Stage) -> tuple[str, list[Replacement]]:

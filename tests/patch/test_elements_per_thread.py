@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ncuview.patch.elements_per_thread import elements_per_thread
-from tests.emulation import emulated_launch
+from tests.emulation import emulated, emulated_launch
 from tests.patch.building import applied, cubin, made, refused
 from tests.patch.same_results import edited_alike, kernel_file, launched_at
 
@@ -109,18 +110,7 @@ def test_rows_of_a_plane_are_merged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (source("out[i] = in[i];"), "no bound stops threads"),
-        (source("if (i <= n) out[i] = in[i];"), "no bound stops threads"),
-        (source("if (i < n) out[i] = in[i]; else out[0] = 1;"), "also accesses memory"),
-        (source("if (in[i] > 0 && i < n) out[i] = 1;"), "no bound stops threads"),
-        (source("float x = in[i];\n    if (i >= n) return;\n    out[i] = x;"), "no bound stops threads"),
-        (source(host="k<<<n / 256, 256>>>(out, in, n);"), "not shown to reach n"),
-        (source(host="k<<<(n + 254) / 256, 256>>>(out, in, n);"), "not shown to reach n"),
-        (source(host="k<<<(n + 255) / 256, 128>>>(out, in, n);"), "not shown to reach n"),
-        (source(host="k<<<(n + 255) / 256, 256>>>(out, in, 2 * n);"), "not shown to reach n"),
-        (source(host="int g = (n + 255) / 256; n *= 2; k<<<g, 256>>>(out, in, n);"), "not shown to reach n"),
-        (source(host="k<<<100, 256>>>(out, in, 20000);"), "100 blocks along x, too few"),
-        (source("out[i] = in[i];", "k<<<4097, 64>>>(out, in, n);"), "no bound stops threads"),
+        (source(host="k<<<100, 256>>>(out, in, 20000);"), "too few blocks along x"),
         (source(GUARD + "\n    out[i] += gridDim.x;"), "gridDim"),
         (source("n -= 1;\n    " + GUARD), "may change the parameter n"),
         (source("in += blockIdx.x;\n    if (i < n) out[i] = in[i];"), "may change the parameter in"),
@@ -129,6 +119,9 @@ def test_rows_of_a_plane_are_merged(tmp_path: Path) -> None:
         (source(LOOP, "k<<<4096, 64>>>(out, in, n);"),
          "returns from inside a loop"),
         (source(GUARD + "\n    __syncthreads();"), "returns before the barrier"),
+        (source(GUARD + "\n    out[i] += __shfl_xor_sync(~0u, i, 1);"), "returns before the barrier"),
+        (source(GUARD + "\n    out[i] += sum(i);", head="__device__ int sum(int i) { return __any_sync(~0u, i); }"),
+         "returns before the barrier"),
         (source(GUARD + "\n    __threadfence();"), "other blocks"),
         (source(GUARD + "\n    while (*(volatile float *)in == 0);"), "other blocks"),
         (source(GUARD + "\n    static int calls;"), "one block to the next"),
@@ -205,3 +198,68 @@ def test_a_plane_is_the_same(tmp_path: Path) -> None:
     )
     sizes = [{"w": w, "h": h} for w in (1, 33) for h in (1, 8, 31, 33, 70)]
     assert 'grid = ["ceil(w / 32)", "ceil(h / 32)"]' in edited_alike(text, elements_per_thread, sizes, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "k<<<n / 256, 256>>>(out, in, n);",
+        "k<<<(n + 254) / 256, 256>>>(out, in, n);",
+        "k<<<(n + 255) / 256, 128>>>(out, in, n);",
+        "k<<<(n + 255) / 256, 256>>>(out, in, 2 * n);",
+        "int g = (n + 255) / 256; n *= 2; k<<<g, 256>>>(out, in, n);",
+        "k<<<4097, 64>>>(out, in, n);",
+        "int g = (n + 255) / 256; { int n = g << 9; k<<<g, 256>>>(out, in, n); }",
+        "dim3 g(n, 1); k<<<g, 64>>>(out, in, n);",
+    ],
+)
+def test_where_the_grid_may_not_reach_the_bound_its_size_is_passed(host: str, tmp_path: Path) -> None:
+    text = source(host=host)
+    edited = applied(text, made(text, elements_per_thread), tmp_path)
+    assert "void k(float *out, const float *in, int n, unsigned blocks)" in edited
+    assert "        if (block >= blocks)\n            break;\n" in edited
+    cubin(edited, tmp_path / "compiled")
+
+
+def test_a_kernel_without_a_bound_does_no_more_blocks_than_before(tmp_path: Path) -> None:
+    text = source("out[i] = 2 * in[i];", "k<<<n / 4, 4>>>(out, in, n);")
+    edited = applied(text, made(text, elements_per_thread), tmp_path)
+    assert "k<<<(n / 4 + 3) / 4, 4>>>(out, in, n, n / 4);" in edited
+    code = edited[: edited.index("void run")]
+    given, numbers = np.full(40, -1, np.float32), np.arange(40, dtype=np.float32)
+    for blocks in (1, 4, 5, 9):
+        ran = emulated(
+            code, "k", [given, numbers, np.int32(0), np.uint32(blocks)], [-(-blocks // 4)], [4], order="shuffled"
+        )
+        assert not ran.faults
+        np.testing.assert_array_equal(ran.arrays[0][: 4 * blocks], 2 * numbers[: 4 * blocks])
+        assert (ran.arrays[0][4 * blocks :] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            source("out[i] = in[i];", head="__global__ void k(float *, const float *, int);"),
+            "in several places",
+        ),
+        (source("out[i] = in[i];", "k<<<grid(), 64>>>(out, in, n);", head="int grid();"), "cannot be written twice"),
+        (source("out[i] = in[i];", "k<<<n++, 64>>>(out, in, n);"), "cannot be written twice"),
+    ],
+)
+def test_where_the_size_of_the_grid_cannot_be_passed_is_refused(text: str, reason: str) -> None:
+    assert reason in refused(text, elements_per_thread)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("out[i] = in[i];", "no bound stops threads"),
+        ("if (i <= n) out[i] = in[i];", "no bound stops threads"),
+        ("if (i < n) out[i] = in[i]; else out[0] = 1;", "also accesses memory"),
+        ("if (in[i] > 0 && i < n) out[i] = 1;", "no bound stops threads"),
+        ("float x = in[i];\n    if (i >= n) return;\n    out[i] = x;", "no bound stops threads"),
+    ],
+)
+def test_front_matter_cannot_pass_the_size_of_the_grid(body: str, reason: str) -> None:
+    assert reason in refused(in_file(f"{INDEX}    {body}", '"ceil(n / 127)"'), elements_per_thread)

@@ -150,6 +150,7 @@ def test_every_launch_is_divided(tmp_path: Path) -> None:
         (front('"1026"'), 0, True, "not divisible by 4"),
         (front('"n"'), 1, False, "no axis y"),
         (front('"\\u006e"'), 0, False, "not understood"),
+        (front().replace("[launch]", '[transfers]\nmemory = "pinned"\n\n[launch]'), 0, False, "pieces of the data"),
         (front('"missing"'), 0, True, "front matter is wrong"),
     ],
 )
