@@ -26,6 +26,7 @@ from ncuview.patch.pad_tile import pad_tile
 from ncuview.patch.patch import Change, Edit, NoEdit, Refused
 from ncuview.patch.product_tiles import product_tiles
 from ncuview.patch.program import Kernel, Program
+from ncuview.patch.register_tiles import register_tiles
 from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.tile_rows import tile_rows
@@ -57,6 +58,7 @@ PATCHES: Mapping[str, Maker] = {
 STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {
     "coalescing": (tile_transposed, tile_rows),
     "shared_memory_tiling": (product_tiles, tile_transposed),
+    "register_tiling": (register_tiles,),
     "thread_coarsening": (elements_per_thread,),
 }
 """Changes of a kernel's structure by what rules advise; in this order, the first that is not refused is tried first."""

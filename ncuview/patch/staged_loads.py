@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -72,6 +72,7 @@ class Stage:
         accesses: All accesses of the kernel.
         extent: Width and height of the blocks.
         merged: How many of the original's blocks along x and y one block serves.
+        bounds: Parameters that equal the original's threads along x and y, and that more blocks may exceed; or empty.
     """
 
     kernel: Kernel
@@ -82,6 +83,7 @@ class Stage:
     accesses: Sequence[Access]
     extent: tuple[int, int]
     merged: tuple[int, int] = (1, 1)
+    bounds: tuple[str, str] = ("", "")
 
     @cached_property
     def name(self) -> str:
@@ -107,6 +109,14 @@ class Stage:
     def threads(self, load: Load) -> int:
         """The original's threads along the load's axis that one block serves."""
         return self.extent[AXES.index(load.axis)] * self.merged[AXES.index(load.axis)]
+
+    def within(self, values: Mapping[str, str]) -> list[str]:
+        """The conditions of blocks that the original had, for what replaces the indices of blocks."""
+        return [
+            f"{values[index]} * {size} < {bound}" if size > 1 else f"{values[index]} < {bound}"
+            for index, size, bound in zip(("blockIdx.x", "blockIdx.y"), self.extent, self.bounds, strict=True)
+            if bound
+        ]
 
     @cached_property
     def depth(self) -> int:
@@ -319,9 +329,10 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
         if blocks > 1:
             index = axis.replace("thread", "block")
             values[index] = (
-                f"({index} * {blocks} + {thread} / {size})" if axis == load.axis else f"({index} * {blocks})"
+                f"({index} * {blocks} + {_quotient(thread, size)})" if axis == load.axis else f"({index} * {blocks})"
             )
-            values[axis] = f"({thread} % {size})" if axis == load.axis else "0u"
+            if axis == load.axis:
+                values[axis] = f"({thread} % {size})" if size > 1 else "0u"
     other = OtherThread(kernel, values, stage.loop.start_byte)
     split, by = ((later, thread), depth) if load.along_counter else ((thread, later), threads)
     conditions = [guard.condition for guard in stage.way.guards]
@@ -329,6 +340,7 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
         condition_for(stage, name),
         *(f"!({other.text(each.condition)})" if each.leaves else in_and(other, each) for each in stage.way.guards),
     ]
+    tests += stage.within(values)
     where = f"[{later}][{thread}]" if load.axis == AXES[0] else f"[{thread}][{later}]"
     own = "threadIdx.x" if height == 1 else f"threadIdx.y * {width} + threadIdx.x"
     lines = [
@@ -365,6 +377,10 @@ def _summed(stage: Stage, tiles: dict[str, str], first: str, inside: str) -> lis
     made = [f"if ({test}) {{", f"{level}#pragma unroll", *(level + line for line in full), "} else {"]
     made += [*(level + line for line in last), "}"]
     return [f"if ({inside}) {{", *(level + line for line in made), "}"] if inside else made
+
+
+def _quotient(thread: str, size: int) -> str:
+    return f"{thread} / {size}" if size > 1 else thread
 
 
 def body_lines(stage: Stage, reads: Sequence[tuple[Node, str]]) -> list[str]:

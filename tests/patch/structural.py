@@ -36,13 +36,20 @@ def refused(source: str, maker: Maker, *, kernel: str = "k", path: str = "a.cu")
 
 
 def same(
-    source: str, after: str, arguments: Sequence[Array | np.generic], grid: Extent, block: Extent, *, kernel: str = "k"
+    source: str,
+    after: str,
+    arguments: Sequence[Array | np.generic],
+    grid: Extent,
+    block: Extent,
+    *,
+    kernel: str = "k",
+    grid_after: Extent | None = None,
 ) -> None:
     """Both kernels give the same bytes without faults, in every order of threads."""
     before = emulated(_device(source), kernel, arguments, grid, block)
     assert not before.faults
     for order in ORDERS:
-        edited = emulated(_device(after), kernel, arguments, grid, block, order=order)
+        edited = emulated(_device(after), kernel, arguments, grid_after or grid, block, order=order)
         assert not edited.faults, (edited.faults, after)
         for one, other in zip(before.arrays, edited.arrays, strict=True):
             assert one.tobytes() == other.tobytes(), after
