@@ -107,10 +107,19 @@ def type_of(kernel: Kernel, array: str) -> ElementType:
     Raises:
         Refused: It is no type of a number with atomics.
     """
-    text = " ".join(kernel.parameters[array].type.split())
-    resolved = _typedef(kernel, text)
+    return element_type(kernel, kernel.parameters[array].type, array)
+
+
+def element_type(kernel: Kernel, written: str, array: str) -> ElementType:
+    """A type of elements by how it is written in the source.
+
+    Raises:
+        Refused: It is no type of a number with atomics.
+    """
+    text = " ".join(written.split())
+    resolved = resolved_type(kernel, text)
     if resolved not in _TYPES:
-        raise Refused(f"{array} has elements of {text}, whose atomics are not understood")
+        raise Refused(f"{array} has elements of {text}, which is not understood")
     return ElementType(text, *_TYPES[resolved])
 
 
@@ -168,9 +177,9 @@ def _reassigned(kernel: Kernel) -> set[str]:
     return found
 
 
-def _typedef(kernel: Kernel, text: str) -> str:
-    """The type that a name of this file stands for."""
-    program = kernel.program
+def resolved_type(kernel: Kernel, written: str) -> str:
+    """The type that a name of this file stands for, with single spaces."""
+    program, text = kernel.program, " ".join(written.split())
     named = [
         program.text(child(definition, "type"))
         for node in program.index["type_identifier"]

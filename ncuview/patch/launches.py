@@ -78,6 +78,18 @@ def block_of(kernel: Kernel) -> Extent:
     return _common(kernel, "blocks", lambda text: text.launch.block, lambda launch: launch.block)
 
 
+def block_assumed(kernel: Kernel) -> str:
+    """What a change that holds for this block only assumes; empty where the block is written as numbers.
+
+    Raises:
+        Refused: See ``block_of``.
+    """
+    text = front_matter(kernel)
+    if text is None or all(integer(each) is not None for each in text.launch.block):
+        return ""
+    return f"blocks have {' by '.join(str(each) for each in block_of(kernel) if each > 1)} threads"
+
+
 def grid_of(kernel: Kernel) -> Extent:
     """The grid that every launch of a kernel has; of front matter, at its sizes.
 

@@ -72,7 +72,7 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
     """
     check_known_names(kernel)
     _check_blocks_are_alone(kernel)
-    _check_parameters_stay(kernel)
+    check_parameters_stay(kernel)
     axis = _axis(kernel)
     by, exact, assumes = _number(kernel, axis, most)
     program, letter = kernel.program, "xyz"[axis]
@@ -137,8 +137,12 @@ def _check_blocks_are_alone(kernel: Kernel) -> None:
                 raise Refused(f"line {line_of(node)} calls {called}, which this file does not define")
 
 
-def _check_parameters_stay(kernel: Kernel) -> None:
-    """Require that no parameter has another value when the next block's work begins."""
+def check_parameters_stay(kernel: Kernel) -> None:
+    """Require that no parameter has another value when a thread's work begins again.
+
+    Raises:
+        Refused: One may change.
+    """
     program = kernel.program
     for node in kernel.of_type("assignment_expression", "update_expression", "pointer_expression", "call_expression"):
         targets: list[Node] = []
@@ -152,7 +156,7 @@ def _check_parameters_stay(kernel: Kernel) -> None:
                 whole = child(whole, "argument")
             name = program.text(whole)
             if whole.type == "identifier" and name in kernel.parameters:
-                raise Refused(f"line {line_of(node)} may change the parameter {name} for the next block's work")
+                raise Refused(f"line {line_of(node)} may change the parameter {name}, which the next work needs")
     if any(each.type == "reference_declarator" for each in kernel.nodes) and any(
         program.text(child(each, "value")) in kernel.parameters
         for each in kernel.of_type("init_declarator")

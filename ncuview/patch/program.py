@@ -323,7 +323,7 @@ class Program:
                 changed |= self._target(child(each, "left"))
             elif each.type == "update_expression" or (each.type == "pointer_expression" and operator(each) == "&"):
                 changed |= self._target(child(each, "argument"))
-            elif each.type == "call_expression" and not self._takes_values(each):
+            elif each.type == "call_expression" and not self.passes_values(each):
                 changed |= {
                     name
                     for argument in meaningful(child(each, "arguments"))
@@ -340,7 +340,8 @@ class Program:
         constant = bool(declared) and all(each.qualifiers & {"const", "constexpr"} for each in declared)
         return name in self.changed_in(function) and not (constant and all(each.stars == 0 for each in declared))
 
-    def _takes_values(self, call: Node) -> bool:
+    def passes_values(self, call: Node) -> bool:
+        """Whether a call leaves its arguments as they are, if they are no addresses that are written as such."""
         launch = any(part.type == "kernel_call_syntax" for part in call.children)
         name = self.text(child(call, "function"))
         return (
@@ -450,7 +451,9 @@ class Kernel:
         outer = [node.parent for node in self.uses(name)]
         return any(
             each is None
-            or each.type in {"update_expression", "reference_declarator", "pointer_expression", "argument_list"}
+            or each.type in {"update_expression", "reference_declarator"}
+            or (each.type == "pointer_expression" and operator(each) == "&")
+            or (each.type == "argument_list" and not (each.parent and self.program.passes_values(each.parent)))
             or (each.type == "assignment_expression" and self.program.text(child(each, "left")) == name)
             for each in outer
         )

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
 def fresh(program: Program, *wanted: str) -> str:
-    """The first of these names that no word of the source is, else the last one with a number."""
-    words = frozenset(re.findall(rb"\w+", program.data))
+    """The first of these names that no word of the code is, else the last one with a number."""
+    words = frozenset(re.findall(rb"\w+", _COMMENT.sub(b" ", program.data)))
     numbered = (f"{wanted[-1]}{number}" for number in range(2, 1000))
     return next(name for name in (*wanted, *numbered) if name.encode() not in words)
 
@@ -40,6 +43,28 @@ def margin(program: Program, node: Node) -> str:
     if text.strip(" \t"):
         raise Refused(f"line {line_of(node)} does not begin with its statement")
     return text
+
+
+def line_start(program: Program, node: Node) -> int:
+    """The byte where a node's line begins.
+
+    Raises:
+        Refused: Something else stands before the node on its line.
+    """
+    return node.start_byte - len(margin(program, node))
+
+
+def line_end(program: Program, node: Node) -> int:
+    """The byte after a node's last line.
+
+    Raises:
+        Refused: Code follows the node on its line.
+    """
+    end = program.data.find(b"\n", node.end_byte)
+    rest = program.data[node.end_byte : end] if end >= 0 else b"x"
+    if not re.fullmatch(rb"[ \t\r]*(?://[^\n]*)?", rest):
+        raise Refused(f"code follows on line {node.end_point.row + 1}")
+    return end + 1
 
 
 def unit(kernel: Kernel) -> str:
