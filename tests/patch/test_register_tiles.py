@@ -10,9 +10,9 @@ import pytest
 
 from ncuview.patch.program import Program
 from ncuview.patch.register_tiles import register_tiles
-from tests.emulation import Array, needs_gpp
-from tests.patch.building import count, sass
-from tests.patch.structural import compiles_together, made, refused, same
+from tests.emulation import ORDERS, Array, needs_gpp
+from tests.patch.building import count, refused, sass
+from tests.patch.structural import SOME_ORDERS, compiles_together, edited, same
 from tests.patch.test_product_tiles import GUARDED, PLACE, RIGHT, SUM, program
 
 pytest.importorskip("islpy")
@@ -40,7 +40,7 @@ def covering(source: str) -> str:
 def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> None:
     source = covering(RIGHT[name])
     change = register_tiles(Program.read(source, "a.cu").kernel("product"), [])
-    after = made(source, register_tiles, tmp_path, kernel="product")
+    after = edited(source, register_tiles, tmp_path, kernel="product")
     (merged,) = re.findall(r"Compute (\d+) x (\d+) results", change.title)
     (block,) = re.findall(r"dim3\((\d+), (\d+)\)>>>", source)
     width, height = map(int, block)
@@ -50,32 +50,42 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
         a, b, c = (rng.random(max(1, size), np.float32) for size in (m * k, k * n, m * n))
         arguments: list[Array | np.generic] = [a, b, c, *map(np.int32, (m, n, k))]
         more: list[Array | np.generic] = [np.float32(2), np.float32(-0.5)] if "alpha" in source else []
+        orders = ORDERS if (m, n, k) == SIZES[0] else SOME_ORDERS
         grid = -(-columns // width), -(-rows // height)
         fewer = -(-grid[0] // int(merged[1])), -(-grid[1] // int(merged[0]))
-        same(source, after, [*arguments, *more], grid, block=(width, height), kernel="product", grid_after=fewer)
+        same(
+            source,
+            after,
+            [*arguments, *more],
+            grid,
+            block=(width, height),
+            kernel="product",
+            grid_after=fewer,
+            orders=orders,
+        )
 
 
 def test_nvcc_compiles_all(tmp_path: Path) -> None:
     sources = [covering(source) for name, source in RIGHT.items() if name not in REFUSED]
-    compiles_together([made(source, register_tiles, tmp_path, kernel="product") for source in sources], tmp_path)
+    compiles_together([edited(source, register_tiles, tmp_path, kernel="product") for source in sources], tmp_path)
 
 
 def test_the_launches_have_fewer_blocks(tmp_path: Path) -> None:
-    after = made(covering(RIGHT["guarded"]), register_tiles, tmp_path, kernel="product")
+    after = edited(covering(RIGHT["guarded"]), register_tiles, tmp_path, kernel="product")
     assert "dim3(((n + 15) / 16 + 7) / 8, ((m + 15) / 16 + 7) / 8)" in after
     source = (
         covering(RIGHT["guarded"])
         .replace("product<<<dim3(", "dim3 grid(")
         .replace("), dim3(16", "); product<<<grid, dim3(16")
     )
-    assert "dim3((grid.x + 7) / 8, (grid.y + 7) / 8, grid.z)" in made(
+    assert "dim3((grid.x + 7) / 8, (grid.y + 7) / 8, grid.z)" in edited(
         source, register_tiles, tmp_path, kernel="product"
     )
 
 
 def test_sums_stay_in_registers(tmp_path: Path) -> None:
     """64 fused multiplications and additions per iteration, no local memory, and no multiplication beside them."""
-    after = made(covering(RIGHT["guarded"]), register_tiles, tmp_path, kernel="product")
+    after = edited(covering(RIGHT["guarded"]), register_tiles, tmp_path, kernel="product")
     code = sass(after.partition("int main(")[0], tmp_path, kernel="product")
     assert count(code, "FFMA") >= 64 * 16
     assert count(code, "FMUL") == count(code, "FADD") == 0
@@ -104,7 +114,7 @@ def front(grid: str) -> str:
 @needs_gpp
 def test_more_blocks_than_the_original_had_get_a_condition(tmp_path: Path) -> None:
     source = front('["s / 16", "s / 16"]')
-    after = made(source, register_tiles, tmp_path, kernel="product")
+    after = edited(source, register_tiles, tmp_path, kernel="product")
     assert 'grid = ["ceil(s / 128)", "ceil(s / 128)"]' in after
     assert "(blockIdx.x * 8 + across) * 16 < k" in after
     rng = np.random.default_rng(5)

@@ -9,7 +9,8 @@ import pytest
 
 from ncuview.patch.tile_rows import tile_rows
 from tests.emulation import Array, needs_gpp
-from tests.patch.structural import compiles_together, made, refused, same
+from tests.patch.building import refused
+from tests.patch.structural import compiles_together, edited, same
 
 pytest.importorskip("islpy")
 
@@ -61,7 +62,7 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> None:
     source = RIGHT[name]
-    after = made(source, tile_rows, tmp_path)
+    after = edited(source, tile_rows, tmp_path)
     assert "in_tile[32][64 + 1]" in after
     for rows, columns in [(64, 32), (65, 33), (1, 1), (130, 7), (63, 0)]:
         data = np.random.default_rng(3).random(max(1, rows * columns), np.float32)
@@ -71,7 +72,7 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
 
 
 def test_nvcc_compiles_all(tmp_path: Path) -> None:
-    compiles_together([made(source, tile_rows, tmp_path) for source in RIGHT.values()], tmp_path)
+    compiles_together([edited(source, tile_rows, tmp_path) for source in RIGHT.values()], tmp_path)
 
 
 WRONG = {
