@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ncuview.base.files import repository_of
 from ncuview.base.paths import shipped
+from ncuview.patch.block_reduction import block_reduction
 from ncuview.patch.constant_divisor import constant_divisor
 from ncuview.patch.elements_per_thread import elements_per_thread
 from ncuview.patch.fast_functions import fast_functions
@@ -24,6 +25,7 @@ from ncuview.patch.float_literals import float_literals
 from ncuview.patch.launch_configuration import block_size, launch_bounds
 from ncuview.patch.pad_tile import pad_tile
 from ncuview.patch.patch import Change, Edit, NoEdit, Refused
+from ncuview.patch.private_histogram import private_histogram
 from ncuview.patch.product_tiles import product_tiles
 from ncuview.patch.program import Kernel, Program
 from ncuview.patch.register_tiles import register_tiles
@@ -32,6 +34,7 @@ from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.tile_rows import tile_rows
 from ncuview.patch.tile_transposed import tile_transposed
 from ncuview.patch.unroll import unroll
+from ncuview.patch.vector_access import vector_access
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Optimization, SourceEdit
 
@@ -57,9 +60,15 @@ PATCHES: Mapping[str, Maker] = {
 
 STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {
     "coalescing": (tile_transposed, tile_rows),
-    "shared_memory_tiling": (product_tiles, tile_transposed),
-    "register_tiling": (register_tiles,),
-    "thread_coarsening": (elements_per_thread,),
+    "shared_memory_tiling": (register_tiles, product_tiles, tile_transposed, tile_rows),
+    "register_tiling": (register_tiles, product_tiles),
+    "thread_coarsening": (block_reduction, elements_per_thread, vector_access),
+    "vectorized_access": (vector_access, elements_per_thread),
+    "atomic_privatization": (private_histogram, block_reduction),
+    "warp_shuffle": (block_reduction,),
+    "fewer_barriers": (block_reduction,),
+    "divergence_removal": (block_reduction,),
+    "launch_configuration": (elements_per_thread,),
 }
 """Changes of a kernel's structure by what rules advise; in this order, the first that is not refused is tried first."""
 

@@ -155,10 +155,10 @@ def _named_constant(program: Program, node: Node, depth: int) -> int | None:
     name = program.text(node)
     function = next((parent for parent in above(node) if parent.type == "function_definition"), None)
     if function is not None:
-        local = program.declared_in(function).get(name, ())
+        local = program.visible(function, node)
         if local:
             known = len(local) == 1 and not local[0].sizes and local[0].stars == 0
-            if not known or local[0].value is None or name in program.changed_in(function):
+            if not known or local[0].value is None or program.may_change(function, name):
                 return None
             return constant(program, local[0].value, depth)
     found = file_constant(program, name)

@@ -176,7 +176,7 @@ def initial_value(program: Program, node: Node) -> Sequence[Node] | None:
     if function is None or node.type != "identifier":
         return None
     name = program.text(node)
-    declared = program.declared_in(function).get(name, ())
+    declared = program.visible(function, node)
     if len(declared) == 1 and declared[0].value is not None:
         if program.may_change(function, name):
             return None

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from ncuview.patch.constants import check_known_names
@@ -33,6 +34,7 @@ from ncuview.patch.program import (
     within,
 )
 from ncuview.patch.rewriting import closing, fresh, indented, lines, margin, opening, unit
+from ncuview.records.profile import Extent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -73,8 +75,7 @@ def merge_blocks(kernel: Kernel, most: int) -> MergedBlocks:
     check_known_names(kernel)
     _check_blocks_are_alone(kernel)
     check_parameters_stay(kernel)
-    axis = _axis(kernel)
-    by, exact, assumes = _number(kernel, axis, most)
+    axis, by, exact, assumes = _choice(kernel, most)
     program, letter = kernel.program, "xyz"[axis]
     part, block = fresh(program, "part", "share", "turn"), fresh(program, "block", f"block_{letter}", "merged_block")
     step, inner = unit(kernel), margin(program, _first(kernel))
@@ -192,21 +193,30 @@ def _is_known(kernel: Kernel, call: Node) -> bool:
     )
 
 
-def _axis(kernel: Kernel) -> int:
-    """The axis of the grid to divide: y before x, because the lanes of a warp differ in x."""
+def _axes(kernel: Kernel) -> list[int]:
+    """The axes of the grid that may be divided: y before x, because the lanes of a warp differ in x."""
     program = kernel.program
-    fields = [
-        node for node in kernel.of_type("field_expression") if program.text(child(node, "argument")) == "blockIdx"
-    ]
+    parts = kernel.of_type("field_expression")
+    fields = [node for node in parts if program.text(child(node, "argument")) == "blockIdx"]
     mentions = [node for node in kernel.of_type("identifier") if program.text(node) == "blockIdx"]
     used = {program.text(node)[-1] for node in fields}
     if not fields or len(fields) != len(mentions) or not used <= set("xyz"):
         raise Refused(f"{kernel.name} uses blockIdx in a way that is not understood, or not at all")
-    for axis in [1, 0] if "y" in used else [0]:
-        letter = "xyz"[axis]
-        if letter in used and not _mentioned(kernel, "gridDim", letter):
-            return axis
-    raise Refused(f"{kernel.name} uses gridDim, so its blocks depend on their number")
+    free = [axis for axis in (1, 0) if "xyz"[axis] in used and not _mentioned(kernel, "gridDim", "xyz"[axis])]
+    if not free:
+        raise Refused(f"{kernel.name} uses gridDim, so its blocks depend on their number")
+    return free
+
+
+def _choice(kernel: Kernel, most: int) -> tuple[int, int, bool, str]:
+    """The axis to divide, how many blocks to merge, whether they must divide the grid, and what is assumed."""
+    refusals = []
+    for axis in _axes(kernel):
+        try:
+            return axis, *_number(kernel, axis, most)
+        except Refused as refused:
+            refusals.append(refused)
+    raise refusals[-1]
 
 
 def _mentioned(kernel: Kernel, name: str, letter: str) -> bool:
@@ -223,12 +233,15 @@ def _block_index(kernel: Kernel, axis: int) -> list[Node]:
 def _number(kernel: Kernel, axis: int, most: int) -> tuple[int, bool, str]:
     """How many blocks to merge, whether they must divide the grid, and what is assumed."""
     try:
-        blocks: int | None = grid_of(kernel)[axis]
+        grid: Extent | None = grid_of(kernel)
     except Refused:
-        blocks = None
-    fitting = [by for by in (most, *_smaller(most)) if blocks is None or blocks >= by * FEWEST_BLOCKS]
+        grid = None
+    blocks = grid[axis] if grid is not None else None
+    fitting = [
+        by for by in (most, *_smaller(most)) if grid is None or (prod(grid) >= by * FEWEST_BLOCKS and grid[axis] >= by)
+    ]
     if not fitting:
-        raise Refused(f"{kernel.name} has {blocks} blocks along {'xyz'[axis]}, too few to merge")
+        raise Refused(f"{kernel.name} has too few blocks along {'xyz'[axis]} to merge several")
     try:
         bound = _bound(kernel, axis)
     except Refused:

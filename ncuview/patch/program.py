@@ -278,6 +278,15 @@ class Program:
                     found.setdefault(name, []).append(declared)
         return found
 
+    def visible(self, function: Node, use: Node) -> Sequence[Declared]:
+        """The declarations in a function that a use of a name may mean: those of the innermost block around it."""
+        found: dict[int, list[Declared]] = {}
+        for each in self.declared_in(function).get(self.text(use), ()):
+            scope = next((outer for outer in above(each.node) if outer.type in _SCOPES or outer == function), function)
+            if scope.start_byte <= use.start_byte < scope.end_byte and each.node.start_byte <= use.start_byte:
+                found.setdefault(scope.start_byte, []).append(each)
+        return found[max(found)] if found else ()
+
     def declarations(self, node: Node) -> Iterator[tuple[str, Declared]]:
         """The names that one declaration declares."""
         qualifiers = frozenset(
@@ -368,6 +377,7 @@ class Program:
 
 _OF_CUDA_BY_VALUE = re.compile(r"^(?:atomic[A-Z]\w*|__[a-z]\w*|tex[123]D\w*|sincos\w*|make_\w+[1-4])(?:<[\w\s]*>)?$")
 """Functions of CUDA whose arguments are values, or addresses that are written as such."""
+_SCOPES = {"compound_statement", "for_statement", "if_statement", "while_statement", "lambda_expression"}
 _REFERENCES = {"reference_declarator", "abstract_reference_declarator", "variadic_parameter_declaration"}
 
 

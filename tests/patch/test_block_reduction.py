@@ -145,7 +145,8 @@ TREES = {
     "        {barrier}\n    }}",
     "strided": "for (unsigned s = 1; s < blockDim.x; s *= 2) {{\n        unsigned at = 2 * s * t;\n"
     "        if (at < blockDim.x)\n            w[at] = w[at] + w[at + s];\n        {barrier}\n    }}",
-    "halves": "for (int s = blockDim.x / 2; s > 0; s >>= 1) {{\n        if (t < s)\n            {add}\n        {barrier}\n    }}",
+    "halves": "for (int s = blockDim.x / 2; s > 0; s >>= 1) {{\n        if (t < s)\n            {add}\n"
+    "        {barrier}\n    }}",
     "last warp": "for (int s = blockDim.x / 2; s > 32; s >>= 1) {{\n        if (t < s)\n            {add}\n"
     "        {barrier}\n    }}\n"
     "    for (int s = 32; s > 0; s /= 2) {{\n        int x = t < s ? w[t + s] : w[t];\n        __syncwarp();\n"
