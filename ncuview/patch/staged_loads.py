@@ -432,20 +432,26 @@ def _around(stage: Stage, block: Node, inner: Node, flags: dict[Node, str]) -> l
     kernel = stage.kernel
     around = [guard for guard in stage.way.guards if not guard.leaves and guard.node in above(block)]
     exits = [guard for guard in stage.way.guards if guard.leaves]
+    made: list[Replacement] = []
     for statement in meaningful(block):
         if statement.start_byte >= inner.start_byte or statement in flags:
             continue
-        if around or any(guard.node.end_byte <= statement.start_byte for guard in exits):
-            for node in within(statement):
-                if any(node == access.node for access in stage.accesses):
-                    raise Refused(f"line {line_of(node)} accesses memory before the loop, under a guard")
+        names = [flags[guard.node] for guard in around]
+        names += [flags[guard.node] for guard in exits if guard.node.end_byte <= statement.start_byte]
+        if names and any(node == access.node for access in stage.accesses for node in within(statement)):
+            if statement.type == "declaration":
+                raise Refused(f"line {line_of(statement)} accesses memory before the loop, under a guard")
+            made += _under(kernel, names, statement, statement)
     later = [statement for statement in meaningful(block) if statement.start_byte > inner.end_byte]
     names = [flags[guard.node] for guard in [*around, *exits]]
-    if not later or not names:
-        return []
-    start = kernel.program.data.rfind(b"\n", 0, later[0].start_byte)
+    return [*made, *(_under(kernel, names, later[0], later[-1]) if later and names else [])]
+
+
+def _under(kernel: Kernel, names: Sequence[str], first: Node, last: Node) -> list[Replacement]:
+    """A condition around statements."""
+    start = kernel.program.data.rfind(b"\n", 0, first.start_byte)
     return [
-        before(kernel, later[0], [f"if ({' && '.join(names)}) {{"]),
-        *deeper(kernel, start, later[-1].end_byte),
-        after(kernel, later[-1], ["}"]),
+        before(kernel, first, [f"if ({' && '.join(names)}) {{"]),
+        *deeper(kernel, start, last.end_byte),
+        after(kernel, last, ["}"]),
     ]

@@ -54,6 +54,10 @@ RIGHT = {
         )
     ),
     "a second loop under the guard": program(SUM.replace("    out", LOOP.replace("sum +=", "sum *=") + "    out")),
+    "a store before the loop": program(SUM.replace("    for", "    out[row] = 3.0f;\n    for")),
+    "a loop before the loop": program(
+        SUM.replace("    for", "    for (int j = 0; j < rows; j++)\n        sum -= out[row];\n    for")
+    ),
     "another array of the same row": program(SUM.replace("+ j];", "+ j] * in[j];")),
 }
 
@@ -117,6 +121,7 @@ WRONG = {
         ),
         "calls note",
     ),
+    "a load by name": (program(SUM.replace("sum += in", "sum += __ldg(in + j) + in")), "loads by __ldg"),
     "rows of other rows": (program(SUM.replace("in[row *", "in[(int)in[row] *")), "no loop has loads"),
     "rows of different lengths": (program(SUM.replace("j < columns", "j < columns - row")), "differ between threads"),
     "aliasing": (program(SUM, launch="k<<<9, 64>>>(p, p, 4, 4);"), "may overlap"),
