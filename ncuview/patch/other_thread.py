@@ -33,6 +33,10 @@ class OtherThread:
             at: The byte of the insertion: variables that are declared after it are declared again.
             same: Variables that have the same value for that thread: the counters of loops around the code.
         """
+        for name in values:
+            counters = (each.node.parent for each in kernel.declared.get(name, ()))
+            if any(parent is None or parent.type != "for_statement" for parent in counters):
+                raise Refused(f"{name} is the name of a counter and of another variable")
         self._kernel = kernel
         self._values = values
         self._at = at
@@ -74,9 +78,10 @@ class OtherThread:
             return ""
         parts, at = [], node.start_byte
         for each in node.children:
-            parts += [program.data[at : each.start_byte].decode("utf-8", "surrogateescape"), self.text(each)]
+            between = program.data[at : each.start_byte].decode("utf-8", "surrogateescape")
+            parts += [re.sub(r"\s+", " ", between), self.text(each)]
             at = each.end_byte
-        joined = re.sub(r"\s+", " ", "".join(parts))
+        joined = "".join(parts)
         if node.type == "binary_expression":
             joined = re.sub(r"^(.*\S) \+ 0$", r"\1", joined)
         if node.type == "parenthesized_expression" and _SIMPLE.fullmatch(joined[1:-1]):
@@ -87,6 +92,9 @@ class OtherThread:
         """The local variables that an expression reads."""
         kernel = self._kernel
         names = [kernel.program.text(each) for each in within(node) if each.type == "identifier"]
+        for name in names:
+            if name in kernel.parameters and kernel.moves(name):
+                raise Refused(f"{name} changes, so its value in another thread is not known")
         return [
             each
             for each in names

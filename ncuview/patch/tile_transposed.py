@@ -202,7 +202,7 @@ def _exchanged(
     level = level_of(kernel)
     values = {"threadIdx.x": column, "threadIdx.y": row}
     if tile.counter is not None:
-        values[tile.counter.name.partition(" ")[0]] = "0"
+        values[tile.counter.name.partition(" ")[0]] = tile.counter.zero
     other = OtherThread(kernel, values, at)
     past = tile.rows
     later = f" + {step}" if tile.counter is not None else ""

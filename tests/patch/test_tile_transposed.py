@@ -86,6 +86,8 @@ RIGHT = {
         + STORE
     ),
     "one line": program((XY + GUARDED + STORE).replace("\n", " ")),
+    "a 64-bit counter": program(ROWS.replace("int j", "size_t j") + IN_ROWS),
+    "a text with spaces": program(XY + GUARDED + STORE + '\n    if (x > 1000000)\n        printf("a   b  %d", x);'),
     "windows line ends": program(XY + GUARDED + STORE).replace("\n", "\r\n"),
     "unrolled by a pragma": program(ROWS.replace("    for", "#pragma unroll\n    for") + IN_ROWS),
 }
@@ -198,6 +200,26 @@ WRONG = {
     ),
     "index from memory": (
         program(XY + GUARDED + "        out[(int)in[y] * ny + y] = in[y * nx + x];"),
+        "neighbouring elements already",
+    ),
+    "a parameter that changes": (
+        program(XY + GUARDED + "    {\n" + STORE + "\n        ny = 3;\n    }"),
+        "neighbouring elements already",
+    ),
+    "a parameter of the guard that changes": (
+        program(XY + "    int rows = 24;\n" + GUARDED + STORE.replace("ny", "rows") + "\n    ny = 3;"),
+        "ny changes",
+    ),
+    "an index by another name": (
+        program("    uint3 t = threadIdx;\n" + XY.replace("threadIdx.x", "t.x") + GUARDED + STORE),
+        "uses threadIdx in a way",
+    ),
+    "an index with spaces": (
+        program(XY.replace("threadIdx.x", "threadIdx . x") + GUARDED + STORE),
+        "uses threadIdx in a way",
+    ),
+    "a counter with the name of a variable": (
+        program("    int j = 5;\n" + ROWS.replace("* 32 + threadIdx.y", "* 32 + threadIdx.y + j - j") + IN_ROWS),
         "neighbouring elements already",
     ),
     "a variable that changes": (
