@@ -225,6 +225,28 @@ WRONG: dict[str, tuple[str, str]] = {
         program(GUARDED.replace("        for", "        row = row + 0;\n        for")),
         "changes",
     ),
+    "a guard's parameter changes": (
+        program(GUARDED.replace("float sum = 0.0f;", "float sum = 0.0f;\n        m = m - 1;")),
+        "m changes",
+    ),
+    "an index by another name": (
+        program("    uint3 t = threadIdx;\n" + GUARDED.replace("threadIdx.x", "t.x")),
+        "uses threadIdx in a way",
+    ),
+    "a place from memory": (
+        program(
+            GUARDED.replace("        float sum", "        int line = (int)c[row];\n        float sum").replace(
+                "a[row", "a[line"
+            )
+        ),
+        "accesses memory before the loop, under a guard",
+    ),
+    "a place from memory, without guards": (
+        program(
+            PLACE + "    int line = (int)b[row];\n" + SUM.replace("a[row", "a[line").replace("b[i * n + col]", "1")
+        ),
+        "no loop has loads",
+    ),
     "shared memory": (program("    __shared__ float s[3];\n" + GUARDED), "shared memory already"),
     "unknown macro": (program(GUARDED.replace("sum = 0.0f", "sum = ZERO")), "may be a macro"),
     "macro of an operand": (program(GUARDED, head="#define AT(i) a[i]"), "a macro mentions a"),
