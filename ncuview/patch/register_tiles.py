@@ -22,7 +22,7 @@ from ncuview.patch.guards import in_and
 from ncuview.patch.index_algebra import ASSUMED, Polynomial, holds
 from ncuview.patch.launch_facts import launch_facts
 from ncuview.patch.launches import grid_divided, grid_of
-from ncuview.patch.other_thread import OtherThread, fresh, instead, level_of
+from ncuview.patch.other_thread import OtherThread, disjoint, fresh, instead, level_of
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Declared, Kernel, above, child, line_of, meaningful, within
@@ -73,7 +73,7 @@ def register_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
             refusal = refused
             continue
         title = f"Compute {merged[1]} x {merged[0]} results per thread"
-        return Change(title, ASSUMED, (*change, *launched))
+        return Change(title, ASSUMED, disjoint([*change, *launched]))
     raise refusal
 
 

@@ -31,11 +31,11 @@ from ncuview.patch.other_thread import (
     indentation,
     instead,
     level_of,
-    line_end,
 )
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Refused, Replacement
 from ncuview.patch.program import Kernel, above, child, line_of, meaningful, on_lines, within
+from ncuview.patch.rewriting import newline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -415,7 +415,8 @@ def _opened(stage: Stage) -> tuple[str, list[Replacement]]:
             if guard.node.child_by_field_name("alternative") is not None:
                 raise Refused(f"the condition on line {line_of(guard.node)} has an else")
             body = child(guard.node, "consequence")
-            text = f"const bool {flags[guard.node]} = {condition};{line_end(kernel)}{indentation(kernel, guard.node)}"
+            text = f"const bool {flags[guard.node]} = {condition};{newline(kernel.program)}"
+            text += indentation(kernel, guard.node)
             made.append(Replacement(guard.node.start_byte, body.start_byte, text))
     inner = stage.loop
     for block in above(stage.loop):

@@ -266,6 +266,10 @@ WRONG = {
         ),
         "above the limit",
     ),
+    "broken over lines": (
+        program(XY + EXIT + STORE.replace("x * ny + y", "x * ny\n + y")),
+        "broken over lines",
+    ),
     "two loops": (
         program(ROWS + "    for (int i = 0; i < 2; i++)\n" + IN_ROWS),
         "stands in 2 loops",
