@@ -29,6 +29,7 @@ from ncuview.patch.patch import Change, Edit, NoEdit, Refused
 from ncuview.patch.private_histogram import private_histogram
 from ncuview.patch.product_tiles import product_tiles
 from ncuview.patch.program import Kernel, Program
+from ncuview.patch.register_tiles import register_tiles
 from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.tile_rows import tile_rows
@@ -60,7 +61,8 @@ PATCHES: Mapping[str, Maker] = {
 
 STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {
     "coalescing": (tile_transposed, tile_rows),
-    "shared_memory_tiling": (product_tiles, tile_transposed),
+    "shared_memory_tiling": (register_tiles, product_tiles, tile_transposed, tile_rows),
+    "register_tiling": (register_tiles, product_tiles),
     "thread_coarsening": (block_reduction, elements_per_thread, vector_access),
     "vectorized_access": (vector_access, elements_per_thread),
     "atomic_privatization": (private_histogram, block_reduction),

@@ -51,6 +51,9 @@ def accesses(kernel: Kernel, algebra: Algebra) -> list[Access]:
     for node in kernel.of_type("pointer_expression"):
         if node not in made:
             raise Refused(f"line {line_of(node)} uses a pointer in a way that is not understood")
+    for name, node in kernel.calls():
+        if name.startswith("__ld"):
+            raise Refused(f"line {line_of(node)} loads by {name}")
     found = []
     for node in kernel.of_type("subscript_expression"):
         if _is_own(kernel, node):

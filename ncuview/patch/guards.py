@@ -36,6 +36,7 @@ _HIDDEN = {
     *("lambda_expression", "gnu_asm_expression", "goto_statement", "labeled_statement", "try_statement"),
     *("preproc_if", "preproc_ifdef", "preproc_call", "preproc_def", "preproc_function_def", "preproc_include"),
 }
+_AXIS = re.compile(r"^(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]$")
 _READS_OR_WRITES = {"subscript_expression", "pointer_expression", "update_expression", "assignment_expression"}
 
 
@@ -161,6 +162,9 @@ def check_simple(kernel: Kernel) -> None:
             raise Refused(f"line {line_of(node)} hides code in a way that is not understood")
         if node.type in {"type_qualifier", "storage_class_specifier"} and program.text(node) == "__shared__":
             raise Refused(f"line {line_of(node)} uses shared memory already")
+        index = node.type == "identifier" and program.text(node) in {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+        if index and (node.parent is None or not _AXIS.match(program.text(node.parent))):
+            raise Refused(f"line {line_of(node)} uses {program.text(node)} in a way that is not understood")
     for name, node in kernel.calls():
         if re.match(r"__sync|__shfl|__ballot|atomic[A-Z]", name):
             raise Refused(f"line {line_of(node)} calls {name}: threads cooperate already")

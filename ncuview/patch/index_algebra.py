@@ -135,6 +135,7 @@ class Counter:
         first: The first value.
         step: What is added per iteration; it is positive.
         past: The first value that ends the loop is not below it.
+        type: Its type.
     """
 
     node: Node
@@ -142,6 +143,12 @@ class Counter:
     first: Polynomial
     step: int
     past: Polynomial
+    type: str
+
+    @property
+    def zero(self) -> str:
+        """A zero of its type, so that sums with it keep theirs."""
+        return "0" if self.type == "int" else f"({self.type})0"
 
     @property
     def facts(self) -> list[Polynomial]:
@@ -268,7 +275,7 @@ class Algebra:
         if name in changed or words & (changed | {name}):
             raise Refused(f"the loop on line {line} changes its counter or its bound")
         past = self.polynomial(bound) + (ONE if operator(condition) == "<=" else Polynomial({}))
-        return Counter(node, self._counter_name(node, name), self.polynomial(value), step, past)
+        return Counter(node, self._counter_name(node, name), self.polynomial(value), step, past, declared[0][1].type)
 
     def _step(self, update: Node, name: str) -> int | None:
         program = self.kernel.program

@@ -53,7 +53,8 @@ def launch_facts(kernel: Kernel) -> list[Polynomial]:
             dividend = dividend * (known or Polynomial.of(sizes.get(factor, f"size {factor}")))
         divisor = int(parts[3] or 1)
         over = Polynomial.of(divisor - 1 if parts[1] else 0)
-        facts.append(dividend + over - Polynomial.of(f"gridDim.{axis}").times(divisor))
+        covered = Polynomial.of(f"gridDim.{axis}").times(divisor)
+        facts += [dividend + over - covered, covered - dividend]  # a quotient that is no integer is no grid
     return facts
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ncuview.patch.patch import Refused, Replacement
 from ncuview.patch.program import Declared, Kernel, above, line_of, meaningful, takes_values, within
+from ncuview.patch.rewriting import lines, newline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,6 +35,10 @@ class OtherThread:
             at: The byte of the insertion: variables that are declared after it are declared again.
             same: Variables that have the same value for that thread: the counters of loops around the code.
         """
+        for name in values:
+            counters = (each.node.parent for each in kernel.declared.get(name, ()))
+            if any(parent is None or parent.type != "for_statement" for parent in counters):
+                raise Refused(f"{name} is the name of a counter and of another variable")
         self._kernel = kernel
         self._values = values
         self._at = at
@@ -74,9 +80,10 @@ class OtherThread:
             return ""
         parts, at = [], node.start_byte
         for each in node.children:
-            parts += [program.data[at : each.start_byte].decode("utf-8", "surrogateescape"), self.text(each)]
+            between = program.data[at : each.start_byte].decode("utf-8", "surrogateescape")
+            parts += [re.sub(r"\s+", " ", between), self.text(each)]
             at = each.end_byte
-        joined = re.sub(r"\s+", " ", "".join(parts))
+        joined = "".join(parts)
         if node.type == "binary_expression":
             joined = re.sub(r"^(.*\S) \+ 0$", r"\1", joined)
         if node.type == "parenthesized_expression" and _SIMPLE.fullmatch(joined[1:-1]):
@@ -87,6 +94,9 @@ class OtherThread:
         """The local variables that an expression reads."""
         kernel = self._kernel
         names = [kernel.program.text(each) for each in within(node) if each.type == "identifier"]
+        for name in names:
+            if name in kernel.parameters and kernel.moves(name):
+                raise Refused(f"{name} changes, so its value in another thread is not known")
         return [
             each
             for each in names
@@ -145,25 +155,25 @@ def fresh(kernel: Kernel, *names: str) -> list[str]:
 _MACROS = ("preproc_def", "preproc_function_def")
 
 
-def before(kernel: Kernel, node: Node, lines: Sequence[str]) -> Replacement:
+def before(kernel: Kernel, node: Node, code: Sequence[str]) -> Replacement:
     """Lines before a statement of the body, and before pragmas that belong to it."""
     data = kernel.program.data
     start = data.rfind(b"\n", 0, node.start_byte) + 1
-    indent, end = indentation(kernel, node), line_end(kernel)
+    indent, end = indentation(kernel, node), newline(kernel.program)
     if data[start : node.start_byte].strip():
-        text = end + indented(lines, indent, end) + indent
+        text = end + _joined(kernel, code, indent) + indent
         return Replacement(node.start_byte, node.start_byte, text)
     start = _before_pragmas(kernel, start)
-    return Replacement(start, start, indented(lines, indent, end))
+    return Replacement(start, start, _joined(kernel, code, indent))
 
 
-def instead(kernel: Kernel, node: Node, lines: Sequence[str]) -> Replacement:
+def instead(kernel: Kernel, node: Node, code: Sequence[str]) -> Replacement:
     """Lines instead of a statement of the body and the pragmas before it."""
     data = kernel.program.data
     start = data.rfind(b"\n", 0, node.start_byte) + 1
-    indent, end = indentation(kernel, node), line_end(kernel)
+    indent, end = indentation(kernel, node), newline(kernel.program)
     alone = not data[start : node.start_byte].strip()
-    text = indented(lines, indent, end).removesuffix(end)
+    text = _joined(kernel, code, indent).removesuffix(end)
     start = _before_pragmas(kernel, start) if alone else node.start_byte
     return Replacement(start, node.end_byte, text if alone else end + text)
 
@@ -179,14 +189,14 @@ def _before_pragmas(kernel: Kernel, start: int) -> int:
     return start
 
 
-def after(kernel: Kernel, node: Node, lines: Sequence[str]) -> Replacement:
+def after(kernel: Kernel, node: Node, code: Sequence[str]) -> Replacement:
     """Lines after a statement of the body."""
     data = kernel.program.data
-    indent, end = indentation(kernel, node), line_end(kernel)
+    indent, end = indentation(kernel, node), newline(kernel.program)
     following = data.find(b"\n", node.end_byte) + 1
     if following and re.fullmatch(rb"\s*(//.*)?\s*", data[node.end_byte : following]):
-        return Replacement(following, following, indented(lines, indent, end))
-    return Replacement(node.end_byte, node.end_byte, end + indented(lines, indent, end) + indent)
+        return Replacement(following, following, _joined(kernel, code, indent))
+    return Replacement(node.end_byte, node.end_byte, end + _joined(kernel, code, indent) + indent)
 
 
 def deeper(kernel: Kernel, first: int, last: int) -> list[Replacement]:
@@ -194,6 +204,20 @@ def deeper(kernel: Kernel, first: int, last: int) -> list[Replacement]:
     data, level = kernel.program.data, level_of(kernel)
     starts = [found.end() + first for found in re.finditer(rb"\n(?=[ \t]*[^\s#])", data[first:last])]
     return [Replacement(start, start, level) for start in starts]
+
+
+def disjoint(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
+    """The replacements, none of which may be inside another.
+
+    Raises:
+        Refused: Two overlap, because code is broken over lines in an unusual way.
+    """
+    made = tuple(replacements)
+    ordered = sorted(made, key=lambda each: (each.start, each.end))
+    for earlier, later in pairwise(ordered):
+        if later.start < earlier.end:
+            raise Refused("code is broken over lines in a way that is not understood")
+    return made
 
 
 def indentation(kernel: Kernel, node: Node) -> str:
@@ -209,11 +233,5 @@ def level_of(kernel: Kernel) -> str:
     return indentation(kernel, meaningful(kernel.body)[0]).removeprefix(indentation(kernel, kernel.body)) or "    "
 
 
-def line_end(kernel: Kernel) -> str:
-    """The source's own end of a line."""
-    return "\r\n" if b"\r\n" in kernel.program.data else "\n"
-
-
-def indented(lines: Sequence[str], indent: str, end: str) -> str:
-    """Lines as text, each with the indentation; those that are empty without."""
-    return "".join(f"{indent}{line}{end}" if line else end for line in lines)
+def _joined(kernel: Kernel, code: Sequence[str], indent: str) -> str:
+    return lines(kernel.program, indent, "".join(f"{line}\n" for line in code))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncuview.patch.index_algebra import ASSUMED
+from ncuview.patch.other_thread import disjoint
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel
 from ncuview.patch.staged_loads import AXES, Load, first_stage, staged
@@ -28,7 +29,7 @@ def product_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
     """
     stage = first_stage(kernel, lines, _in_common)
     names = " and ".join(dict.fromkeys(load.access.array for load in stage.loads))
-    return Change(f"Keep tiles of {names} in shared memory", ASSUMED, tuple(staged(stage)))
+    return Change(f"Keep tiles of {names} in shared memory", ASSUMED, disjoint(staged(stage)))
 
 
 def _in_common(load: Load, extent: tuple[int, int]) -> bool:

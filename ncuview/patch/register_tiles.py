@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 from ncuview.patch.coverage import check_covered
 from ncuview.patch.global_index import guarded
 from ncuview.patch.guards import in_and
-from ncuview.patch.index_algebra import ASSUMED
+from ncuview.patch.index_algebra import ASSUMED, Polynomial, holds
+from ncuview.patch.launch_facts import launch_facts
 from ncuview.patch.launches import grid_divided, grid_of
-from ncuview.patch.other_thread import OtherThread, fresh, instead, level_of
+from ncuview.patch.other_thread import OtherThread, disjoint, fresh, instead, level_of
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Declared, Kernel, above, child, line_of, meaningful, within
@@ -66,41 +67,69 @@ def register_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
         if prod(merged) > 16 and prod(stage.extent) > _THREADS_OF_8X8:
             continue
         try:
-            launched = _fewer_blocks(kernel, merged)
-            change = _rewritten(replace(stage, merged=merged))
+            bounds, launched = _fewer_blocks(stage, merged)
+            change = _rewritten(replace(stage, merged=merged, bounds=bounds))
         except Refused as refused:
             refusal = refused
             continue
         title = f"Compute {merged[1]} x {merged[0]} results per thread"
-        return Change(title, ASSUMED, (*change, *launched))
+        return Change(title, ASSUMED, disjoint([*change, *launched]))
     raise refusal
 
 
-def _fewer_blocks(kernel: Kernel, merged: tuple[int, int]) -> tuple[Replacement, ...]:
-    """The launches with their grids divided.
+def _fewer_blocks(stage: Stage, merged: tuple[int, int]) -> tuple[tuple[str, str], tuple[Replacement, ...]]:
+    """The bounds that blocks need which rounding adds, and the launches with their grids divided.
 
     Raises:
         Refused: A grid would be too small, or blocks that rounding adds are not proven to do nothing.
     """
+    kernel = stage.kernel
     try:
         grid: Sequence[int] | None = grid_of(kernel)
     except Refused:
         grid = None
     if grid is not None and prod(-(-grid[axis] // merged[axis]) for axis in (0, 1)) < _FEWEST_BLOCKS:
         raise Refused(f"{kernel.name} has too few blocks to merge them")
-    made: list[Replacement] = []
+    bounds, made = ["", ""], list[Replacement]()
     for axis, by in enumerate(merged):
         if by > 1:
+            exact = False
             try:
                 check_covered(kernel, axis, guarded(kernel, axis).bound)
-                exact = False
             except Refused:
-                exact = True
+                bounds[axis] = _threads(stage, axis)
+                exact = not bounds[axis]
             made += grid_divided(kernel, axis, by, exact=exact)
-    ordered = sorted(made, key=lambda each: (each.start, each.end))
+    return (bounds[0], bounds[1]), tuple(_combined(made))
+
+
+def _combined(divided: Sequence[Replacement]) -> list[Replacement]:
+    """Replacements of one grid along both axes as one: ``dim3((grid.x + 3) / 4, (grid.y + 3) / 4, grid.z)``."""
+    found: dict[tuple[int, int], Replacement] = {}
+    for each in divided:
+        earlier = found.setdefault((each.start, each.end), each)
+        if earlier != each:
+            one, other = (
+                text.removeprefix("dim3(").removesuffix(")").split(", ") for text in (earlier.text, each.text)
+            )
+            if len(one) != 3 or len(other) != 3:
+                raise Refused("both axes of the grid are written in one place")
+            found[each.start, each.end] = replace(each, text=f"dim3({one[0]}, {other[1]}, {one[2]})")
+    ordered = sorted(found.values())
     if any(later.start < earlier.end for earlier, later in pairwise(ordered)):
         raise Refused("both axes of the grid are written in one place")
-    return tuple(made)
+    return ordered
+
+
+def _threads(stage: Stage, axis: int) -> str:
+    """A parameter that equals the number of threads along an axis in each launch; empty where none is proven to."""
+    facts = launch_facts(stage.kernel)
+    threads = Polynomial.of(f"gridDim.{'xy'[axis]}").times(stage.extent[axis])
+    for name, declared in stage.kernel.parameters.items():
+        difference = threads - Polynomial.of(name)
+        if not declared.stars and holds(difference, facts) and holds(difference.times(-1), facts):
+            return name
+    return ""
 
 
 def _rewritten(stage: Stage) -> list[Replacement]:
@@ -114,7 +143,8 @@ def _rewritten(stage: Stage) -> list[Replacement]:
     sums = _sums(stage, block)
     removed = _before_loop(stage, block, sums)
     tiles = tiles_of(stage)
-    first, across, down = fresh(kernel, "first", "across", "down")
+    first, *loops = fresh(kernel, "first", "across", "down")
+    across, down = (name if blocks > 1 else "0" for name, blocks in zip(loops, stage.merged, strict=True))
     arrays = dict(zip(sums, fresh(kernel, *(f"{name}_tile" for name in sums)), strict=True))
     width, height = stage.merged
     declared = [f"{sums[name].type} {array}[{height}][{width}];" for name, array in arrays.items()]
@@ -236,16 +266,12 @@ def _line_removed(kernel: Kernel, gone: Replacement) -> Replacement:
 
 def _for_each(stage: Stage, across: str, down: str, lines: Sequence[str]) -> list[str]:
     """The lines for each result of a thread."""
-    level, (width, height) = level_of(stage.kernel), stage.merged
-    return [
-        "#pragma unroll",
-        f"for (unsigned int {down} = 0; {down} < {height}; {down}++) {{",
-        f"{level}#pragma unroll",
-        f"{level}for (unsigned int {across} = 0; {across} < {width}; {across}++) {{",
-        *(level * 2 + line for line in lines),
-        f"{level}}}",
-        "}",
-    ]
+    made = list(lines)
+    for counter, blocks in zip((across, down), stage.merged, strict=True):
+        if blocks > 1:
+            head = f"for (unsigned int {counter} = 0; {counter} < {blocks}; {counter}++) {{"
+            made = ["#pragma unroll", head, *(level_of(stage.kernel) + line for line in made), "}"]
+    return made if prod(stage.merged) > 1 else ["{", *made, "}"]
 
 
 def _summed(
@@ -269,14 +295,15 @@ def _summed(
         number = AXES.index(load.axis)
         kind, size = kernel.parameters[load.access.array].type, stage.extent[number]
         counter = names[number]
-        thread = f"{load.axis} + {counter} * {size}"
+        thread = f"{load.axis} + {counter} * {size}" if counter != "0" else load.axis
         place = f"[{later}][{thread}]" if number == 0 else f"[{thread}][{later}]"
-        loads += [
-            f"{kind} {registers[text]}[{stage.merged[number]}];",
-            "#pragma unroll",
-            f"for (unsigned int {counter} = 0; {counter} < {stage.merged[number]}; {counter}++)",
-            f"{level}{registers[text]}[{counter}] = {tiles[text]}{place};",
-        ]
+        loads.append(f"{kind} {registers[text]}[{stage.merged[number]}];")
+        filled = f"{registers[text]}[{counter}] = {tiles[text]}{place};"
+        if counter == "0":
+            loads.append(filled)
+        else:
+            head = f"for (unsigned int {counter} = 0; {counter} < {stage.merged[number]}; {counter}++)"
+            loads += ["#pragma unroll", head, level + filled]
     reads = [
         (load.access.node, f"{registers[program.text(load.access.node)]}[{names[AXES.index(load.axis)]}]")
         for load in stage.loads
@@ -335,6 +362,7 @@ def _after_loop(
     tests = [
         f"!({other.text(guard.condition)})" if guard.leaves else in_and(other, guard) for guard in stage.way.guards
     ]
+    tests += stage.within(values)
     statements = [*own, *(other.text(node) for node in later)]
     if tests:
         statements = [f"if ({' && '.join(tests)}) {{", *(level + line for line in statements), "}"]

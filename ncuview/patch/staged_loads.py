@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,11 +31,11 @@ from ncuview.patch.other_thread import (
     indentation,
     instead,
     level_of,
-    line_end,
 )
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Refused, Replacement
 from ncuview.patch.program import Kernel, above, child, line_of, meaningful, on_lines, within
+from ncuview.patch.rewriting import newline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -72,6 +72,7 @@ class Stage:
         accesses: All accesses of the kernel.
         extent: Width and height of the blocks.
         merged: How many of the original's blocks along x and y one block serves.
+        bounds: Parameters that equal the original's threads along x and y, and that more blocks may exceed; or empty.
     """
 
     kernel: Kernel
@@ -82,6 +83,7 @@ class Stage:
     accesses: Sequence[Access]
     extent: tuple[int, int]
     merged: tuple[int, int] = (1, 1)
+    bounds: tuple[str, str] = ("", "")
 
     @cached_property
     def name(self) -> str:
@@ -107,6 +109,14 @@ class Stage:
     def threads(self, load: Load) -> int:
         """The original's threads along the load's axis that one block serves."""
         return self.extent[AXES.index(load.axis)] * self.merged[AXES.index(load.axis)]
+
+    def within(self, values: Mapping[str, str]) -> list[str]:
+        """The conditions of blocks that the original had, for what replaces the indices of blocks."""
+        return [
+            f"{values[index]} * {size} < {bound}" if size > 1 else f"{values[index]} < {bound}"
+            for index, size, bound in zip(("blockIdx.x", "blockIdx.y"), self.extent, self.bounds, strict=True)
+            if bound
+        ]
 
     @cached_property
     def depth(self) -> int:
@@ -319,9 +329,10 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
         if blocks > 1:
             index = axis.replace("thread", "block")
             values[index] = (
-                f"({index} * {blocks} + {thread} / {size})" if axis == load.axis else f"({index} * {blocks})"
+                f"({index} * {blocks} + {_quotient(thread, size)})" if axis == load.axis else f"({index} * {blocks})"
             )
-            values[axis] = f"({thread} % {size})" if axis == load.axis else "0u"
+            if axis == load.axis:
+                values[axis] = f"({thread} % {size})" if size > 1 else "0u"
     other = OtherThread(kernel, values, stage.loop.start_byte)
     split, by = ((later, thread), depth) if load.along_counter else ((thread, later), threads)
     conditions = [guard.condition for guard in stage.way.guards]
@@ -329,6 +340,7 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
         condition_for(stage, name),
         *(f"!({other.text(each.condition)})" if each.leaves else in_and(other, each) for each in stage.way.guards),
     ]
+    tests += stage.within(values)
     where = f"[{later}][{thread}]" if load.axis == AXES[0] else f"[{thread}][{later}]"
     own = "threadIdx.x" if height == 1 else f"threadIdx.y * {width} + threadIdx.x"
     lines = [
@@ -367,6 +379,10 @@ def _summed(stage: Stage, tiles: dict[str, str], first: str, inside: str) -> lis
     return [f"if ({inside}) {{", *(level + line for line in made), "}"] if inside else made
 
 
+def _quotient(thread: str, size: int) -> str:
+    return f"{thread} / {size}" if size > 1 else thread
+
+
 def body_lines(stage: Stage, reads: Sequence[tuple[Node, str]]) -> list[str]:
     """The statements of the loop's body, with some of their parts replaced, without indentation and braces."""
     data, body = stage.kernel.program.data, child(stage.loop, "body")
@@ -399,7 +415,8 @@ def _opened(stage: Stage) -> tuple[str, list[Replacement]]:
             if guard.node.child_by_field_name("alternative") is not None:
                 raise Refused(f"the condition on line {line_of(guard.node)} has an else")
             body = child(guard.node, "consequence")
-            text = f"const bool {flags[guard.node]} = {condition};{line_end(kernel)}{indentation(kernel, guard.node)}"
+            text = f"const bool {flags[guard.node]} = {condition};{newline(kernel.program)}"
+            text += indentation(kernel, guard.node)
             made.append(Replacement(guard.node.start_byte, body.start_byte, text))
     inner = stage.loop
     for block in above(stage.loop):
@@ -416,20 +433,26 @@ def _around(stage: Stage, block: Node, inner: Node, flags: dict[Node, str]) -> l
     kernel = stage.kernel
     around = [guard for guard in stage.way.guards if not guard.leaves and guard.node in above(block)]
     exits = [guard for guard in stage.way.guards if guard.leaves]
+    made: list[Replacement] = []
     for statement in meaningful(block):
         if statement.start_byte >= inner.start_byte or statement in flags:
             continue
-        if around or any(guard.node.end_byte <= statement.start_byte for guard in exits):
-            for node in within(statement):
-                if any(node == access.node for access in stage.accesses):
-                    raise Refused(f"line {line_of(node)} accesses memory before the loop, under a guard")
+        names = [flags[guard.node] for guard in around]
+        names += [flags[guard.node] for guard in exits if guard.node.end_byte <= statement.start_byte]
+        if names and any(node == access.node for access in stage.accesses for node in within(statement)):
+            if statement.type == "declaration":
+                raise Refused(f"line {line_of(statement)} accesses memory before the loop, under a guard")
+            made += _under(kernel, names, statement, statement)
     later = [statement for statement in meaningful(block) if statement.start_byte > inner.end_byte]
     names = [flags[guard.node] for guard in [*around, *exits]]
-    if not later or not names:
-        return []
-    start = kernel.program.data.rfind(b"\n", 0, later[0].start_byte)
+    return [*made, *(_under(kernel, names, later[0], later[-1]) if later and names else [])]
+
+
+def _under(kernel: Kernel, names: Sequence[str], first: Node, last: Node) -> list[Replacement]:
+    """A condition around statements."""
+    start = kernel.program.data.rfind(b"\n", 0, first.start_byte)
     return [
-        before(kernel, later[0], [f"if ({' && '.join(names)}) {{"]),
-        *deeper(kernel, start, later[-1].end_byte),
-        after(kernel, later[-1], ["}"]),
+        before(kernel, first, [f"if ({' && '.join(names)}) {{"]),
+        *deeper(kernel, start, last.end_byte),
+        after(kernel, last, ["}"]),
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncuview.patch.index_algebra import ASSUMED
+from ncuview.patch.other_thread import disjoint
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel
 from ncuview.patch.staged_loads import AXES, Load, first_stage, staged
@@ -27,7 +28,7 @@ def tile_rows(kernel: Kernel, lines: Sequence[int]) -> Change:
     """
     stage = first_stage(kernel, lines, _row_of_thread)
     names = " and ".join(dict.fromkeys(load.access.array for load in stage.loads))
-    return Change(f"Load the rows of {names} through a tile in shared memory", ASSUMED, tuple(staged(stage)))
+    return Change(f"Load the rows of {names} through a tile in shared memory", ASSUMED, disjoint(staged(stage)))
 
 
 def _row_of_thread(load: Load, extent: tuple[int, int]) -> bool:

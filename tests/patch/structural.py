@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.patch.patch import Change, Edit, Refused
-from ncuview.patch.program import Kernel, Program
+from ncuview.patch import Maker
 from tests.emulation import ORDERS, Array, Extent, emulated
-from tests.patch.building import applied, cubin
+from tests.patch.building import applied, cubin, made
 
 if TYPE_CHECKING:
     import numpy as np
 
-Maker = Callable[[Kernel, Sequence[int]], Change]
+
+SOME_ORDERS = ("shuffled",)
+"""For further sizes, where all orders would take long."""
 
 
-def made(source: str, maker: Maker, folder: Path, *, kernel: str = "k", path: str = "a.cu") -> str:
+def edited(source: str, maker: Maker, folder: Path, *, kernel: str = "k") -> str:
     """The source after the edit, by `git apply`."""
-    program = Program.read(source, path)
-    change = maker(program.kernel(kernel), [])
-    assert not change.reorders
-    return applied(source, Edit(change.title, change.assumes, program.data, change.replacements), folder, path)
-
-
-def refused(source: str, maker: Maker, *, kernel: str = "k", path: str = "a.cu") -> str:
-    """The reason why there is no edit; there must be one."""
-    try:
-        change = maker(Program.read(source, path).kernel(kernel), [])
-    except Refused as found:
-        return str(found)
-    raise AssertionError(f"not refused: {change}")
+    return applied(source, made(source, maker, kernel=kernel), folder)
 
 
 def same(
-    source: str, after: str, arguments: Sequence[Array | np.generic], grid: Extent, block: Extent, *, kernel: str = "k"
+    source: str,
+    after: str,
+    arguments: Sequence[Array | np.generic],
+    grid: Extent,
+    block: Extent,
+    *,
+    kernel: str = "k",
+    grid_after: Extent | None = None,
+    orders: Iterable[str] = ORDERS,
 ) -> None:
-    """Both kernels give the same bytes without faults, in every order of threads."""
+    """Both kernels give the same bytes without faults, in these orders of threads."""
     before = emulated(_device(source), kernel, arguments, grid, block)
     assert not before.faults
-    for order in ORDERS:
-        edited = emulated(_device(after), kernel, arguments, grid, block, order=order)
-        assert not edited.faults, (edited.faults, after)
-        for one, other in zip(before.arrays, edited.arrays, strict=True):
+    for order in orders:
+        result = emulated(_device(after), kernel, arguments, grid_after or grid, block, order=order)
+        assert not result.faults, (result.faults, after)
+        for one, other in zip(before.arrays, result.arrays, strict=True):
             assert one.tobytes() == other.tobytes(), after
 
 

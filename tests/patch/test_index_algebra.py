@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 
 import pytest
@@ -208,3 +209,9 @@ def test_what_is_proven_is_true_for_all_small_launches(
     except Refused:
         proven = False
     assert proven == (len(set(used)) == len(used))
+
+
+def test_without_islpy_the_edit_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "islpy", None)
+    with pytest.raises(Refused, match=r"pip install 'ncuview\[try\]'"):
+        holds(name("n"), [name("m")])

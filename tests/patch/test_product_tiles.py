@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ncuview.patch.product_tiles import product_tiles
-from tests.emulation import Array, needs_gpp
-from tests.patch.building import count, cubin, sass
-from tests.patch.structural import compiles_together, made, refused, same
+from tests.emulation import ORDERS, Array, needs_gpp
+from tests.patch.building import count, cubin, refused, sass
+from tests.patch.structural import SOME_ORDERS, compiles_together, edited, same
 
 pytest.importorskip("islpy")
 
@@ -108,7 +108,7 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> None:
     source = RIGHT[name]
-    after = made(source, product_tiles, tmp_path, kernel="product")
+    after = edited(source, product_tiles, tmp_path, kernel="product")
     width, height = next(
         each for each in ((16, 16), (32, 8), (8, 32), (64, 1)) if f"dim3({each[0]}, {each[1]})" in source
     )
@@ -118,18 +118,15 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
         a, b, c = (rng.random(max(1, size), np.float32) for size in (m * k, k * n, m * n))
         arguments: list[Array | np.generic] = [a, b, c, *map(np.int32, (m, n, k))]
         more: list[Array | np.generic] = [np.float32(2), np.float32(-0.5)] if "alpha" in source else []
-        same(
-            source,
-            after,
-            [*arguments, *more],
-            (-(-columns // width), -(-rows // height)),
-            (width, height),
-            kernel="product",
-        )
+        orders = ORDERS if (m, n, k) == SIZES[0] else SOME_ORDERS
+        grid = -(-columns // width), -(-rows // height)
+        same(source, after, [*arguments, *more], grid, (width, height), kernel="product", orders=orders)
 
 
 def test_nvcc_compiles_all(tmp_path: Path) -> None:
-    compiles_together([made(source, product_tiles, tmp_path, kernel="product") for source in RIGHT.values()], tmp_path)
+    compiles_together(
+        [edited(source, product_tiles, tmp_path, kernel="product") for source in RIGHT.values()], tmp_path
+    )
 
 
 @pytest.mark.parametrize("kind", ["double", "int", "__half"])
@@ -140,7 +137,7 @@ def test_other_elements_keep_their_types(kind: str, tmp_path: Path) -> None:
             "a[row * k + i] * b[i * n + col]", "__half2float(a[row * k + i]) * __half2float(b[i * n + col])"
         )
     parameters = f"const {kind} *__restrict__ a, const {kind} *__restrict__ b, float *c, int m, int n, int k"
-    after = made(
+    after = edited(
         program(body, parameters=parameters, head="#include <cuda_fp16.h>").replace("float *p", f"{kind} *p"),
         product_tiles,
         tmp_path,
@@ -155,7 +152,7 @@ def test_the_compiler_contracts_the_same_products(tmp_path: Path) -> None:
     source = RIGHT["guarded"]
     before, after = (
         sass(text.partition("int main(")[0], tmp_path / str(at), kernel="product")
-        for at, text in enumerate([source, made(source, product_tiles, tmp_path, kernel="product")])
+        for at, text in enumerate([source, edited(source, product_tiles, tmp_path, kernel="product")])
     )
     for code in (before, after):
         assert count(code, "FFMA") > 0
@@ -227,6 +224,28 @@ WRONG: dict[str, tuple[str, str]] = {
     "an index that changes": (
         program(GUARDED.replace("        for", "        row = row + 0;\n        for")),
         "changes",
+    ),
+    "a guard's parameter changes": (
+        program(GUARDED.replace("float sum = 0.0f;", "float sum = 0.0f;\n        m = m - 1;")),
+        "m changes",
+    ),
+    "an index by another name": (
+        program("    uint3 t = threadIdx;\n" + GUARDED.replace("threadIdx.x", "t.x")),
+        "uses threadIdx in a way",
+    ),
+    "a place from memory": (
+        program(
+            GUARDED.replace("        float sum", "        int line = (int)c[row];\n        float sum").replace(
+                "a[row", "a[line"
+            )
+        ),
+        "accesses memory before the loop, under a guard",
+    ),
+    "a place from memory, without guards": (
+        program(
+            PLACE + "    int line = (int)b[row];\n" + SUM.replace("a[row", "a[line").replace("b[i * n + col]", "1")
+        ),
+        "no loop has loads",
     ),
     "shared memory": (program("    __shared__ float s[3];\n" + GUARDED), "shared memory already"),
     "unknown macro": (program(GUARDED.replace("sum = 0.0f", "sum = ZERO")), "may be a macro"),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ncuview.patch.tile_transposed import tile_transposed
-from tests.emulation import Array, needs_gpp
-from tests.patch.building import cubin
-from tests.patch.structural import compiles_together, made, refused, same
+from tests.emulation import ORDERS, Array, needs_gpp
+from tests.patch.building import cubin, refused
+from tests.patch.structural import SOME_ORDERS, compiles_together, edited, same
 
 pytest.importorskip("islpy")
 
@@ -86,6 +86,8 @@ RIGHT = {
         + STORE
     ),
     "one line": program((XY + GUARDED + STORE).replace("\n", " ")),
+    "a 64-bit counter": program(ROWS.replace("int j", "size_t j") + IN_ROWS),
+    "a text with spaces": program(XY + GUARDED + STORE + '\n    if (x > 1000000)\n        printf("a   b  %d", x);'),
     "windows line ends": program(XY + GUARDED + STORE).replace("\n", "\r\n"),
     "unrolled by a pragma": program(ROWS.replace("    for", "#pragma unroll\n    for") + IN_ROWS),
 }
@@ -95,7 +97,7 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> None:
     source = RIGHT[name]
-    after = made(source, tile_transposed, tmp_path)
+    after = edited(source, tile_transposed, tmp_path)
     assert "__syncthreads();" in after
     for nx, ny in SIZES:
         columns, rows = (ny, nx) if name == "x and y exchanged" else (nx, ny)
@@ -105,11 +107,12 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
         data = rng.random(nx * ny, np.float32)
         others: list[Array | np.generic] = [rng.random(nx, np.float32), np.float32(3)] if "bias" in source else []
         out = np.arange(nx * ny, dtype=np.float32)
-        same(source, after, [out, data, *others, np.int32(nx), np.int32(ny)], grid, block)
+        orders = ORDERS if (nx, ny) == SIZES[0] else SOME_ORDERS
+        same(source, after, [out, data, *others, np.int32(nx), np.int32(ny)], grid, block, orders=orders)
 
 
 def test_nvcc_compiles_all(tmp_path: Path) -> None:
-    compiles_together([made(source, tile_transposed, tmp_path) for source in RIGHT.values()], tmp_path)
+    compiles_together([edited(source, tile_transposed, tmp_path) for source in RIGHT.values()], tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["double", "unsigned char", "short", "float2", "__half"])
@@ -117,7 +120,7 @@ def test_other_elements_have_rows_that_are_a_word_longer(kind: str, tmp_path: Pa
     parameters = f"{kind} *out, const {kind} *in, int nx, int ny"
     source = program(XY + GUARDED + STORE, parameters=parameters, head="#include <cuda_fp16.h>")
     padding = {"unsigned char": 4, "short": 2, "__half": 2}.get(kind, 1)
-    after = made(source.replace("float *a", f"{kind} *a"), tile_transposed, tmp_path)
+    after = edited(source.replace("float *a", f"{kind} *a"), tile_transposed, tmp_path)
     assert f"__shared__ {kind} tile[8][32 + {padding}];" in after
     cubin(after, tmp_path)
 
@@ -199,6 +202,26 @@ WRONG = {
         program(XY + GUARDED + "        out[(int)in[y] * ny + y] = in[y * nx + x];"),
         "neighbouring elements already",
     ),
+    "a parameter that changes": (
+        program(XY + GUARDED + "    {\n" + STORE + "\n        ny = 3;\n    }"),
+        "neighbouring elements already",
+    ),
+    "a parameter of the guard that changes": (
+        program(XY + "    int rows = 24;\n" + GUARDED + STORE.replace("ny", "rows") + "\n    ny = 3;"),
+        "ny changes",
+    ),
+    "an index by another name": (
+        program("    uint3 t = threadIdx;\n" + XY.replace("threadIdx.x", "t.x") + GUARDED + STORE),
+        "uses threadIdx in a way",
+    ),
+    "an index with spaces": (
+        program(XY.replace("threadIdx.x", "threadIdx . x") + GUARDED + STORE),
+        "uses threadIdx in a way",
+    ),
+    "a counter with the name of a variable": (
+        program("    int j = 5;\n" + ROWS.replace("* 32 + threadIdx.y", "* 32 + threadIdx.y + j - j") + IN_ROWS),
+        "neighbouring elements already",
+    ),
     "a variable that changes": (
         program(XY + "    y = y + 1;\n" + GUARDED + STORE),
         "neighbouring elements already",
@@ -207,7 +230,10 @@ WRONG = {
     "a barrier": (program(XY + GUARDED + STORE + "\n    __syncthreads();"), "threads cooperate already"),
     "a shuffle": (program(XY + "    __shfl_sync(0xffffffffu, x, 0);\n" + GUARDED + STORE), "threads cooperate already"),
     "an unknown call": (
-        program(XY + GUARDED + STORE.replace("= in", "= f(x) * in"), head="__device__ float f(int x) { return x; }"),
+        program(
+            XY + GUARDED + STORE.replace("= in", "= f(x) * in"),
+            head="__device__ float last; __device__ float f(int x) { return last = x; }",
+        ),
         "calls f",
     ),
     "an unknown macro": (program(XY + "    CHECK(x);\n" + GUARDED + STORE), "may be a macro"),
@@ -239,6 +265,10 @@ WRONG = {
             "128, 8", "1024, 4"
         ),
         "above the limit",
+    ),
+    "broken over lines": (
+        program(XY + EXIT + STORE.replace("x * ny + y", "x * ny\n + y")),
+        "broken over lines",
     ),
     "two loops": (
         program(ROWS + "    for (int i = 0; i < 2; i++)\n" + IN_ROWS),

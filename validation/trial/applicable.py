@@ -6,10 +6,12 @@ python -m validation.trial.applicable [MAKER ...]
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.patch import STRUCTURAL, Maker
 from ncuview.patch.patch import Refused
@@ -44,9 +46,11 @@ def general(text: str) -> str:
     return re.sub(r"\b(?=\w*[A-Z_\d])(?!N\b)\w+\b|'[^']*'", "X", text)
 
 
-def main(wanted: Sequence[str]) -> None:
+def main(wanted: Annotated[list[str] | None, typer.Argument(metavar="[MAKER]...")] = None) -> None:
     """Print a table of edits, the kernels that each applies to, and the counted reasons against it."""
     makers = {maker.__name__: maker for each in STRUCTURAL.values() for maker in each}
+    if unknown := set(wanted or []) - makers.keys():
+        raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(makers)}")
     for folder in FOLDERS:
         found = list(kernels(sorted(ROOT.glob(folder))))
         print(f"## {folder}: {len(found)} kernels\n")
@@ -62,4 +66,4 @@ def main(wanted: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    typer.run(main)
