@@ -17,7 +17,7 @@ from ncuview.base.figures import factor
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.records.diagnosis import Finding, Gain
 from ncuview.sass import opcode_classes
-from ncuview.sass.cfg import innermost_loop, loops
+from ncuview.sass.cfg import Loop, innermost_loop, loops
 from ncuview.sass.code import positions_of
 from ncuview.sass.instruction import Instruction
 from ncuview.trial.ablations import KINDS, Ablation
@@ -129,27 +129,38 @@ def static_guards(kind: str, original: KernelCode, variant: KernelCode) -> Guard
     )
 
 
-def _work(code: KernelCode, *, in_loops: bool = False) -> dict[tuple[str, int], float]:
+def _work(kind: str, code: KernelCode, *, in_loops: bool = False) -> dict[tuple[str, int], float]:
     """The work of each kind on each line, in loops only if asked.
 
     Integer operations count in loops, on lines without accesses to memory: elsewhere they compute addresses.
     """
     found: dict[tuple[str, int], float] = defaultdict(float)
-    for kind, asked in _WORK.items():
+    ignored = {position for loop in _loops_of_functions(kind, code) for position in loop.body}
+    for work, asked in _WORK.items():
         for position in positions_of(code.code, asked):
             looped = innermost_loop(code.code, position) is not None
-            if looped or not (in_loops or kind == _INTEGERS):
+            if position not in ignored and (looped or not (in_loops or work == _INTEGERS)):
                 memory = code.code.instructions[position].memory
-                found[kind, code.places[position][1]] += max(1, memory.bytes) if memory is not None else 1
-    accessed = {line for kind, line in found if kind.endswith(("loads", "stores", "atomics"))}
-    return {(kind, line): amount for (kind, line), amount in found.items() if kind != _INTEGERS or line not in accessed}
+                found[work, code.places[position][1]] += max(1, memory.bytes) if memory is not None else 1
+    accessed = {line for work, line in found if work.endswith(("loads", "stores", "atomics"))}
+    return {(work, line): amount for (work, line), amount in found.items() if work != _INTEGERS or line not in accessed}
+
+
+def _loops_of_functions(kind: str, code: KernelCode) -> list[Loop]:
+    """The loops of precise functions that an ablation replaces: they are inlined, so that all of them is one line.
+
+    The reduction of large arguments of sinf has one, which loads from a table.
+    """
+    if not _MAY_GO.get(kind, frozenset()) >= _ARITHMETIC:
+        return []
+    return [loop for loop in loops(code.code) if len({code.places[position][1] for position in loop.body}) == 1]
 
 
 def _loops_left(kind: str, original: KernelCode, variant: KernelCode) -> Guarded:
     gone = _lines_of_latches(kind, original) - _lines_of_latches(kind, variant)
     if gone:
         return Guarded("loop", f"the loop of line {min(gone)} is gone")
-    before, after = _work(original, in_loops=True), _work(variant, in_loops=True)
+    before, after = (_work(kind, each, in_loops=True) for each in (original, variant))
     for work, line in sorted(before, key=lambda each: each[1]):
         if (work, line) not in after and work not in _MAY_GO.get(kind, frozenset()):
             return Guarded("loop", f"the {work} of line {line} are no longer in a loop")
@@ -157,21 +168,13 @@ def _loops_left(kind: str, original: KernelCode, variant: KernelCode) -> Guarded
 
 
 def _lines_of_latches(kind: str, code: KernelCode) -> set[int]:
-    """The lines that loops are written on, where a jump leads back.
-
-    Where a precise function goes, so do its own loops, which are inlined on one line: the reduction of large arguments.
-    """
-    inlined = _ARITHMETIC <= _MAY_GO.get(kind, frozenset())
-    return {
-        code.places[latch][1]
-        for loop in loops(code.code)
-        for latch in loop.latches
-        if not (inlined and len({code.places[position][1] for position in loop.body}) == 1)
-    }
+    """The lines that loops are written on, where a jump leads back."""
+    own = [loop for loop in loops(code.code) if loop not in _loops_of_functions(kind, code)]
+    return {code.places[latch][1] for loop in own for latch in loop.latches}
 
 
 def _work_left(kind: str, original: KernelCode, variant: KernelCode) -> Guarded:
-    before, after = _work(original), _work(variant)
+    before, after = _work(kind, original), _work(kind, variant)
     looped = _lines_of_loops(original)
     together = [line for lines in looped for line in lines]
     outside = frozenset(line for _, line in before if line not in together)
@@ -201,14 +204,17 @@ def _shares(before: Work, after: Work, lines: frozenset[int]) -> dict[str, float
 
 
 def _lines_of_loops(code: KernelCode) -> list[frozenset[int]]:
-    """The lines with work of each innermost loop; loops with a line in common, as a remainder has, are one."""
+    """The lines with work of each innermost loop; loops with a line in common, as a remainder has, are one.
+
+    Lines with integer operations only count where a loop has no other work: loops that are in others would be one.
+    """
     groups: list[set[int]] = []
-    places = {loop: set[int]() for loop in loops(code.code)}
-    for asked in _WORK.values():
+    places = {loop: (set[int](), set[int]()) for loop in loops(code.code)}
+    for work, asked in _WORK.items():
         for position in positions_of(code.code, asked):
             if (loop := innermost_loop(code.code, position)) is not None:
-                places[loop].add(code.places[position][1])
-    for lines in places.values():
+                places[loop][work == _INTEGERS].add(code.places[position][1])
+    for lines in (found or integers for found, integers in places.values()):
         touching = [group for group in groups if group & lines]
         groups = [group for group in groups if not group & lines]
         if lines:
