@@ -52,7 +52,7 @@ def conflict_free_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
     """
     lanes = lanes_of(kernel)
     indices, first_lanes = Indices(kernel), Indices(kernel, lanes.width - 1)
-    replacements, bounded, names = [], True, []
+    replacements, bounded, names = list[Replacement](), True, list[str]()
     for name, all_declared in kernel.declared.items():
         if not any("__shared__" in each.qualifiers for each in all_declared):
             continue
