@@ -1,6 +1,6 @@
 """Count how many first findings of labelled launches have an ablation that compiles and passes the static guards.
 
-    python -m validation.trial.ablatable [--programs 60] [--findings 3] validation/trial/ablatable.md
+    python -m validation.trial.ablatable [--programs 60] [--findings 2] validation/trial/ablatable.md
 
 Takes every n-th labelled program, and of each the first launches with advice. Needs nvcc and cuobjdump, and no GPU:
 about 15 minutes for 60 programs on 2 cores.
@@ -52,7 +52,7 @@ class Answer:
     why: str = ""
 
 
-def main(out: Path, programs: int = 60, findings: int = 3) -> None:
+def main(out: Path, programs: int = 60, findings: int = 2) -> None:
     """Write the page."""
     every = sorted(sources())
     chosen = every[:: max(1, len(every) // programs)][:programs]
