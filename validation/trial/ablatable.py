@@ -19,7 +19,6 @@ from pathlib import Path
 import typer
 
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin
-from ncuview.patch import file_of
 from ncuview.patch.patch import Refused
 from ncuview.patch.program import Program
 from ncuview.profiling.machine import find_nvcc
@@ -65,8 +64,10 @@ def _asked(program: str, findings: int) -> Iterator[Asked]:
     advised = [launch for launch in diagnosed(REPORTS / f"{program}.ncu-repz").launches if launch.findings]
     for launch in advised[:findings]:
         first = launch.findings[0]
-        file = file_of(launch)
-        places = (place for line in first.where for place in line.called_from or (line,) if place.file == file)
+        # A line of CUDA's own headers is none of the program; without lines, the complete kernel is meant.
+        own = f"p{int(program[1:]):02}.cu"
+        found = (place for line in first.where for place in line.called_from or (line,))
+        places = [place for place in found if place.file.endswith(f"/{own}")]
         yield Asked(program, launch.kernel, first.rule.code, tuple(sorted({place.line for place in places})))
 
 
