@@ -119,7 +119,7 @@ def _coalesced(indices: Indices, lanes: Lanes, access: Access) -> tuple[Replacem
         number, length = row
         inner, others = inside
         first = f"{grouped(indices.with_thread(number, lanes.first, access.node))} * {length}"
-        # In 64 bits the compiler adds a constant to the address in each iteration, as in the original, and unrolls as far.
+        # In 64 bits nvcc adds a constant to the address in each iteration, as in the original, and unrolls as far.
         index = f"{first}{_text(kernel, others, step)} + {lanes.width}ll * {grouped(inner)} + {lanes.lane}"
         pointer = access.start if step == 1 else f"(({scalar} *){access.start})"
         in_bounds = inner == "0" or always_executed(indices, access.node)
