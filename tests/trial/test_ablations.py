@@ -237,6 +237,19 @@ __global__ void k(const int *in, int *out)
         assert all(0 <= each < 256 for each in chosen)
         assert len({each // 32 for each in chosen}) > 4
 
+    def test_an_index_may_hold_another_access(self, tmp_path: Path) -> None:
+        source = """
+__global__ void k(int *out)
+{
+    __shared__ int s[256], t[256];
+    int v = out[threadIdx.x];
+    out[threadIdx.x] = t[s[(v + 1) & 255] & 255];
+}
+"""
+        after = variant(source, made(source, "conflict_free_index"), tmp_path)
+        lane = "& ~31u) + (threadIdx.x & 31u)]"
+        assert f"t[((unsigned)(s[((unsigned)((v + 1) & 255) {lane} & 255) {lane};" in after
+
     def test_a_table_that_is_too_short_is_wrapped(self, tmp_path: Path) -> None:
         source = """
 __global__ void k(float *out)

@@ -12,7 +12,7 @@ a row, and one index runs along it, there are two forms:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ from ncuview.trial.ablations.lanes import (
     lanes_of,
     product,
     short_rows,
+    terms,
 )
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def _coalesced(indices: Indices, lanes: Lanes, access: Access) -> tuple[Replacem
         number, length = row
         inner, others = inside
         first = f"{grouped(indices.with_thread(number, lanes.first, access.node))} * {length}"
-        index = f"{first}{_text(kernel, others, step)} + {lanes.width} * {grouped(inner)} + {lanes.lane}"
+        # In 64 bits nvcc adds a constant to the address in each iteration, as in the original, and unrolls as far.
+        index = f"{first}{_text(kernel, others, step)} + {lanes.width}ll * {grouped(inner)} + {lanes.lane}"
         pointer = access.start if step == 1 else f"(({scalar} *){access.start})"
         in_bounds = inner == "0" or always_executed(indices, access.node)
         return Replacement(node.start_byte, node.end_byte, f"{pointer}[{index}]"), in_bounds
@@ -130,7 +132,7 @@ def _coalesced(indices: Indices, lanes: Lanes, access: Access) -> tuple[Replacem
 def _parted(indices: Indices, access: Access) -> _Sum:
     kernel = indices.kernel
     of_lane, along, others = [], [], []
-    for term in access.terms:
+    for term in _summands(indices, access.terms, access.node):
         if indices.of_lane(term.node):
             start = _start(indices, term.node)
             of_lane.append(term if start is None else Term(start, term.minus))
@@ -141,6 +143,24 @@ def _parted(indices: Indices, access: Access) -> _Sum:
         else:
             along.append(term)
     return _Sum(of_lane, along, others)
+
+
+def _summands(indices: Indices, given: Sequence[Term], use: Node) -> Iterator[Term]:
+    """The terms, with those of a name instead of it where it stands for a sum that differs between lanes."""
+    kernel = indices.kernel
+    for term in given:
+        name = kernel.program.text(term.node)
+        known = term.node.type == "identifier" and indices.of_lane(term.node)
+        value = kernel.value_of(name) if known else None
+        parts = [] if value is None else list(terms(kernel, value, minus=term.minus))
+        if value is None or len(parts) < 2:
+            yield term
+            continue
+        indices.check_steady(name, value, use)
+        if any(each.type in {"subscript_expression", "call_expression"} for each in within(value)):
+            yield term
+        else:
+            yield from _summands(indices, parts, use)
 
 
 def _start(indices: Indices, node: Node) -> Node | None:

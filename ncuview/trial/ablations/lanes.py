@@ -124,7 +124,7 @@ class Indices:
         kernel, name = self.kernel, self.kernel.program.text(node)
         value = kernel.value_of(name)
         if value is not None:
-            self._check_steady(name, value, use)
+            self.check_steady(name, value, use)
             kind = kernel.declared[name][0].type
             text = self.with_thread(value, thread, use, depth + 1)
             return grouped(text) if kind == "auto" else f"(({kind}){grouped(text)})"
@@ -133,12 +133,12 @@ class Indices:
             raise Refused(
                 f"line {line_of(use)} has an index that depends on {name}, whose value the source does not show"
             )
-        self._check_steady(name, start, use)
+        self.check_steady(name, start, use)
         own = kernel.program.text(start)
         moved = self.with_thread(start, thread, use, depth + 1)
         return f"({name} - {grouped(own)} + {grouped(moved)})"
 
-    def _check_steady(self, name: str, value: Node, use: Node) -> None:
+    def check_steady(self, name: str, value: Node, use: Node) -> None:
         """Require that the parts of a name's value are at its use what they were at its declaration."""
         kernel = self.kernel
         (declared,) = kernel.declared[name]
@@ -248,7 +248,7 @@ class Term:
 
 
 def terms(kernel: Kernel, node: Node, *, minus: bool = False, depth: int = 0) -> Iterator[Term]:
-    """The summands of an index, those of its names too where a name stands for a sum or a product."""
+    """The summands of an expression."""
     node = bare(node)
     if node.type == "binary_expression" and operator(node) in {"+", "-"} and depth < _DEEPEST:
         yield from terms(kernel, child(node, "left"), minus=minus, depth=depth)

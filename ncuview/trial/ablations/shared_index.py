@@ -52,7 +52,7 @@ def conflict_free_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
     """
     lanes = lanes_of(kernel)
     indices, first_lanes = Indices(kernel), Indices(kernel, lanes.width - 1)
-    replacements, bounded, names = [], True, []
+    replacements, bounded, names = list[Replacement](), True, list[str]()
     for name, all_declared in kernel.declared.items():
         if not any("__shared__" in each.qualifiers for each in all_declared):
             continue
@@ -61,7 +61,7 @@ def conflict_free_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
                 continue
             made = _rewritten(indices, first_lanes, lanes, name, _place(node))
             if made is not None:
-                replacements.append(made[0])
+                replacements += made[0]
                 bounded = bounded and made[1]
                 names.append(name)
     if not replacements:
@@ -70,7 +70,7 @@ def conflict_free_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
         Change(
             f"Access {' and '.join(dict.fromkeys(names))} without bank conflicts: as often, and other elements",
             "",
-            tuple(sorted(replacements)),
+            tuple(sorted(replacements, key=lambda each: (each.start, each.end))),
         ),
         bounded,
     )
@@ -92,8 +92,8 @@ def _place(node: Node) -> _Place:
 
 def _rewritten(
     indices: Indices, first_lanes: Indices, lanes: Lanes, name: str, place: _Place
-) -> tuple[Replacement, bool] | None:
-    """The replacement of one access, and whether it is inside the array; None where it has no conflict."""
+) -> tuple[Sequence[Replacement], bool] | None:
+    """The replacements of one access, and whether it is inside the array; None where it has no conflict."""
     kernel = indices.kernel
     if len(kernel.declared[name]) != 1:
         raise Refused(f"{name} is the name of several variables")
@@ -136,13 +136,13 @@ def _check_element(kernel: Kernel, name: str, declared: Declared, place: _Place)
         raise Refused(f"line {line_of(place.node)} hands a pointer into {name} to other code or to another type")
 
 
-def _instead(place: _Place, text: str) -> Replacement:
-    return Replacement(place.node.start_byte, place.node.end_byte, text)
+def _instead(place: _Place, text: str) -> Sequence[Replacement]:
+    return (Replacement(place.node.start_byte, place.node.end_byte, text),)
 
 
 def _from_first_lane(
     indices: Indices, first_lanes: Indices, lanes: Lanes, name: str, place: _Place, sizes: Sequence[int | None]
-) -> tuple[Replacement, bool]:
+) -> tuple[Sequence[Replacement], bool]:
     """The element of the warp's first lane, and from there one element further per lane."""
     complete = len(place.indices) == len(sizes)
     scales = [prod(size or 0 for size in sizes[at + 1 :]) for at in range(len(place.indices))]
@@ -167,19 +167,23 @@ def _from_first_lane(
 
 def _own_bank(
     kernel: Kernel, lanes: Lanes, name: str, declared: Declared, place: _Place, row: int | None
-) -> tuple[Replacement, bool]:
-    """An element in the lane's own bank, near the one that loaded values select."""
+) -> tuple[Sequence[Replacement], bool]:
+    """An element in the lane's own bank, near the one that loaded values select.
+
+    The index stays and is masked, because it may hold an access that gets replacements of its own.
+    """
     size = bytes_of(kernel.program, declared.type) or _BANK_BYTES
     group = _BANK_BYTES // size
     if not row or row % group:
         raise Refused(f"the index of {name} depends on loaded values, and its rows do not fill all banks")
+    outer, index = place.node.parent, place.indices[-1]
+    if outer is not None and outer.type == "pointer_expression" and operator(outer) == "&":
+        raise Refused(f"{name} is accessed through a pointer")
     step = max(1, _WORD // size)
     lane = lanes.lane if step == 1 else f"{lanes.lane} * {step}"
     if group < WARP:
         lane = f"({lane} & {group - 1}u)"
-    before = "".join(f"[{kernel.program.text(each)}]" for each in place.indices[:-1])
-    index = f"((unsigned){grouped(kernel.program.text(place.indices[-1]))} & ~{group - 1}u) + {lane}"
-    outer = place.node.parent
-    if outer is not None and outer.type == "pointer_expression" and operator(outer) == "&":
-        raise Refused(f"{name} is accessed through a pointer")
-    return _instead(place, f"{name}{before}[{index}]"), True
+    return (
+        Replacement(index.start_byte, index.start_byte, "((unsigned)("),
+        Replacement(index.end_byte, index.end_byte, f") & ~{group - 1}u) + {lane}"),
+    ), True
