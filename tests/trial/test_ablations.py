@@ -70,10 +70,10 @@ class TestCoalesced:
     @pytest.mark.parametrize(
         ("source", "at", "names", "counters"),
         [
-            (ROWS, "sum += ", {"columns": 47}, {"j": range(47)}),
-            (CHUNKS, "sum += ", {"columns": 47 * 64}, {"k": range(47)}),
+            (ROWS, "sum += ", {"columns": 19}, {"j": range(19)}),
+            (CHUNKS, "sum += ", {"columns": 19 * 64}, {"k": range(19)}),
             (MATRICES, "sum += ", {}, {"i": range(8), "j": range(8)}),
-            (WINDOW, "sum += ", {"columns": 65}, {"j": range(1, 65)}),
+            (WINDOW, "sum += ", {"columns": 33}, {"j": range(1, 33)}),
         ],
     )
     def test_a_warp_reads_the_same_elements_in_full_sectors(
