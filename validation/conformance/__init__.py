@@ -1,0 +1,1 @@
+"""Reports of several versions and options of ncu: what ncuview says of each."""
