@@ -20,7 +20,7 @@ from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import Numbers, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
-from ncuview.store.questions import SHAPE, SPLIT, cell, names_of, views
+from ncuview.store.questions import SHAPE, SPLIT, cell, names_of
 from ncuview.store.schema import TABLE
 
 CYCLES = "sm__cycles_elapsed.max"
@@ -77,7 +77,6 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    views(store)
     identity = _Identity(store, names_of(store, kernel))
     series = _series(store, identity)
     counters = _Counters(store, identity)
