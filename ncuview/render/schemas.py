@@ -13,6 +13,7 @@ from ncuview.records.documents import DoctorDocument
 from ncuview.records.documents.comparison import ComparisonDocument, LadderDocument
 from ncuview.records.documents.diagnosis import DiagnosisDocument
 from ncuview.records.documents.history import HistoryDocument
+from ncuview.records.documents.store_answer import StoreAnswerDocument
 from ncuview.records.documents.view import ViewDocument
 from ncuview.records.documents.without_counters import WithoutCountersDocument
 from ncuview.records.schema import schema_of
@@ -25,6 +26,7 @@ _DOCUMENTS: Mapping[str, type] = {
     "without_counters": WithoutCountersDocument,
     "doctor": DoctorDocument,
     "view": ViewDocument,
+    "store_answer": StoreAnswerDocument,
 }
 NAMES = (*_DOCUMENTS, "baseline")
 """The names of all schemas."""

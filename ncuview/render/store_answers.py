@@ -12,16 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, fields
 from functools import partial
 from io import StringIO
+from typing import Literal
 
 from rich.table import Column
 
 from ncuview.base.figures import duration, factor
+from ncuview.records.documents import store_answer as documents
+from ncuview.records.schema import plain
 from ncuview.render.table import inert
 from ncuview.render.terminal import page_console, page_text, plain_table
 from ncuview.render.text import json_text, known, safe_page, safe_text
 from ncuview.store.answer import UNITS, Answer, AnswerTable, Cell, Settings
 
-SCHEMA = "ncuview.store-answer/1"
+SCHEMA: Literal["ncuview.store-answer/1"] = "ncuview.store-answer/1"
 _SETTINGS = tuple(field.name for field in fields(Settings))
 _IDENTITIES = {"report", "launch", "line"}
 _SAME = ("gpu", "name", "grid", "block")
@@ -40,19 +43,23 @@ def answer_page(answer: Answer, width: int) -> str:
 def answer_json(answer: Answer, width: int = 0) -> str:
     """The answer with the units of its columns; texts are unchanged, as JSON escapes them."""
     del width
-    tables = [
-        {
-            "title": table.title,
-            "settings": asdict(table.settings) if table.settings else None,
-            "units": {column: UNITS[column] for column in table.columns if column in UNITS},
-            "columns": list(table.columns),
-            "rows": [[known(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows],
-            "left_out": table.left_out if table.left_out >= 0 else None,
-            "complete": not table.left_out,
-        }
-        for table in answer.tables
-    ]
-    return json_text({"schema": SCHEMA, "question": answer.question, "tables": tables, "notes": list(answer.notes)})
+    return json_text(
+        plain(
+            documents.StoreAnswerDocument(SCHEMA, answer.question, tuple(map(_document, answer.tables)), answer.notes)
+        )
+    )
+
+
+def _document(table: AnswerTable) -> documents.StoreTable:
+    return documents.StoreTable(
+        title=table.title,
+        settings=documents.ProfilerSettings(**asdict(table.settings)) if table.settings else None,
+        units={column: UNITS[column] for column in table.columns if column in UNITS},
+        columns=table.columns,
+        rows=tuple(tuple(known(cell) if isinstance(cell, float) else cell for cell in row) for row in table.rows),
+        left_out=table.left_out if table.left_out >= 0 else None,
+        complete=not table.left_out,
+    )
 
 
 def answer_csv(answer: Answer, width: int = 0) -> str:
