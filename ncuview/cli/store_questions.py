@@ -1,4 +1,4 @@
-"""``ncuview store top``, ``history``, ``compare``, ``outliers``, ``unprofiled``, ``sql`` ask a store; ``page`` shows it."""
+"""The questions of ``ncuview store``, such as ``top`` and ``history``, and ``page``, which answers several on one page."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ def section(page: str, name: str) -> str:
 
 def test_the_page_has_all_parts(tmp_path: Path) -> None:
     page = page_of(filled(tmp_path / "fleet"))
+    assert "<h1>Store fleet</h1>" in page  # no folders
     assert "4 reports with 6 launches, 6 us of GPU time." in section(page, "summary")
     assert "NVIDIA H200; written 2026-03-01 to 2026-03-03." in section(page, "summary")
     assert "1 report could not be read completely." in section(page, "summary")
@@ -64,7 +65,7 @@ def test_parts_without_content_say_so(tmp_path: Path) -> None:
     assert section(page, "calls").endswith("No report has call stacks.")
     assert section(page, "advice").endswith("No rule has advice on a launch.")
     assert section(page, "damaged").endswith("No report is damaged.")
-    assert "No change of its time" in section(page, "changes")
+    assert "1 kernel without a change" in section(page, "changes")
 
 
 def test_nothing_comes_from_elsewhere(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from ncuview.render.html_report.elements import dim, element, heading, hidden, n
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.store_answers import cell_words, is_number, of_all_rows, settings_words, shown_columns
 from ncuview.store.answer import Answer, AnswerTable, Cell
+from ncuview.store.names import base_name
 from ncuview.store.overview import Overview
 
 _PARTS = (
@@ -18,7 +19,6 @@ _PARTS = (
     ("advice", "Advice", "advice by saved time", "No rule has advice on a launch."),
 )
 _NEVER, _DAMAGED = "kernels that were never judged", "reports of which launches may be missing"
-_NO_CHANGE = "No change of its time or of an exact counter was found."
 
 
 def store_html(found: Overview) -> str:
@@ -31,7 +31,7 @@ def store_html(found: Overview) -> str:
     body.append(section("unjudged", "Never judged", *_tables(never, "Every kernel was judged.", "Never judged")))
     damaged = _titled(found.unprofiled, _DAMAGED)
     body.append(section("damaged", "Damaged reports", *_tables(damaged, "No report is damaged.", "Damaged reports")))
-    return page(f"Store {found.name}", body, style=shipped("report.css") + shipped("store.css"))
+    return page(f"Store {base_name(found.name.rstrip('/'))}", body, style=shipped("report.css") + shipped("store.css"))
 
 
 def _summary(found: Overview) -> Iterator[ET.Element]:
@@ -60,20 +60,28 @@ def _tables(tables: Sequence[AnswerTable], without: str, label: str) -> Iterator
 
 
 def _changes(histories: Sequence[tuple[str, Answer]]) -> Iterator[ET.Element]:
-    """For each kernel its changes and counters that vary, and its times in a part that opens."""
+    """The changes of each kernel and its counters that vary; then, in a part that opens, the kernels without any."""
+    changed = [each for each in histories if any(table.title != "times" for table in each[1].tables)]
+    unchanged = [each for each in histories if each not in changed]
     if not histories:
         yield element("p", "No kernel has a known time.")
-    for name, answer in histories:
+    for name, answer in changed:
         yield element("h3", name, css="kernel-name")
-        for note in answer.notes:
-            yield dim(note)
-        changes = [table for table in answer.tables if table.title != "times"]
-        if not changes:
-            yield element("p", _NO_CHANGE)
-        for table in changes:
-            yield from _table(table, f"{table.title} of {name}")
-        opened = [part for table in _titled(answer, "times") for part in _table(table, f"Times of {name}")]
-        yield element("details", element("summary", "Times", hidden(f" of {name}")), *opened)
+        yield from map(dim, answer.notes)
+        for table in answer.tables:
+            if table.title != "times":
+                yield from _table(table, f"{table.title} of {name}")
+        yield element("details", element("summary", "Times", hidden(f" of {name}")), *_times(name, answer))
+    if unchanged:
+        parts: list[ET.Element] = []
+        for name, answer in unchanged:
+            parts += [element("h3", name, css="kernel-name"), *map(dim, answer.notes), *_times(name, answer)]
+        yield element("details", element("summary", f"{_counted(len(unchanged), 'kernel')} without a change"), *parts)
+
+
+def _times(name: str, answer: Answer) -> Iterator[ET.Element]:
+    for at, table in enumerate(_titled(answer, "times"), start=1):
+        yield from _table(table, f"Times of {name}, configuration {at}")
 
 
 def _table(table: AnswerTable, label: str) -> Iterator[ET.Element]:
@@ -86,7 +94,9 @@ def _table(table: AnswerTable, label: str) -> Iterator[ET.Element]:
         yield dim("; ".join([*(["work varies from run to run"] if table.title == "work varies" else []), *above]))
     head = [_heading(table, at) for at in columns]
     what = table.columns.index("what") if "what" in table.columns else -1
-    rows = (element("tr", *(_cell(table, at, row, what) for at in columns)) for row in table.rows)
+    rows = (
+        element("tr", *(_cell(table, at, row, what, first=at == columns[0]) for at in columns)) for row in table.rows
+    )
     made = element(
         "table",
         element("caption", hidden(label)),
@@ -108,9 +118,9 @@ def _heading(table: AnswerTable, at: int) -> ET.Element:
     return heading(words, data_sort="rising")
 
 
-def _cell(table: AnswerTable, at: int, row: Sequence[Cell], what: int) -> ET.Element:
+def _cell(table: AnswerTable, at: int, row: Sequence[Cell], what: int, *, first: bool) -> ET.Element:
     value = row[at]
     words = cell_words(table.columns[at], value, str(row[what]) if what >= 0 else "")
     if is_number(table, at):
         return number(words, None if value is None or isinstance(value, str) else float(value))
-    return element("th", words, scope="row") if table.columns[at] in {"name", "rule"} else element("td", words)
+    return element("th", words, scope="row") if first else element("td", words)
