@@ -1,4 +1,4 @@
-"""The questions of ``ncuview store``, such as ``top`` and ``history``, and ``page``, which answers several on one page."""
+"""The questions of ``ncuview store``, such as ``top`` and ``history``; ``page`` answers several on one HTML page."""
 
 from __future__ import annotations
 
