@@ -233,6 +233,9 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             ("QUERY", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
         ),
     ),
+    "store openmetrics": (
+        Panel("Options", "ncuview store openmetrics c1 --from fleet", ("POINT", "--from", *_VERBOSITY, "--help")),
+    ),
     "store page": (
         Panel(
             "Options",

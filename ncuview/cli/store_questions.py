@@ -121,6 +121,17 @@ def page(
     print_written(output)
 
 
+def openmetrics(
+    point: Annotated[str, typer.Argument(metavar="POINT", help="A commit, date or build, or the text of a label.")],
+    store: StoreOption,
+) -> None:
+    """Print the kernels of a point as OpenMetrics, as analyze does from its reports: for Prometheus."""
+    from ncuview.pipeline.stored import stored_diagnosis
+    from ncuview.render.openmetrics import openmetrics as text
+
+    print_text(text(stored_diagnosis(store, point), None))
+
+
 def _print(store: str, to: str, ask: Callable[[Store], Answer]) -> None:
     if to not in _FORMATS:
         raise UsageError(

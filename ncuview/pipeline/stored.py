@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ncuview.base.errors import ReportEmpty
+from ncuview.base.errors import BaselineMissing, ReportEmpty
 from ncuview.comparison.launch_groups import configuration_of
 from ncuview.engine.rank import bottleneck_uses
 from ncuview.engine.shipped_plan import shipped_plan
@@ -74,6 +74,56 @@ def stored_history(name: str) -> History:
     if not found:
         raise ReportEmpty(f"there is no launch in {name}", hint="ncuview store add REPORT... --to STORE adds reports.")
     return history_with(found, failures)
+
+
+def stored_diagnosis(name: str, choice: str) -> Diagnosis:
+    """All launches of a point of a store, or of the reports with a label of this text.
+
+    Raises:
+        BaselineMissing: No report is of this point or label.
+        NcuviewError: The store cannot be read.
+    """
+    with open_store(name) as store:
+        chosen = chosen_reports(store, choice)
+        placed = [
+            each
+            for device, reports in chosen.items()
+            for kernel in kernels_on(store, device)
+            for each in launches_of(store, device, kernel, reports)
+        ]
+        infos = tuple(info for reports in chosen.values() for each in reports for info in each.placed.diagnosis.reports)
+        return Diagnosis(tuple(launch for _, launch in placed), infos)
+
+
+def chosen_reports(
+    store: Store, choice: str, without: frozenset[int] = frozenset()
+) -> dict[Device, list[StoredReport]]:
+    """The reports of a point, or with a label of this text, by GPU.
+
+    Args:
+        store: The store.
+        choice: The point, or the text of a label; empty for all reports.
+        without: The numbers of reports to leave out.
+
+    Raises:
+        BaselineMissing: There is none.
+    """
+    of_choice = store.sql(
+        "SELECT report FROM reports WHERE $choice = '' OR point = $choice "
+        "OR list_contains(map_values(labels), $choice)",
+        choice=choice.encode("utf-8", "replace").decode(),  # DuckDB takes no lone surrogates
+    )
+    numbers = {number for (number,) in of_choice.fetchall()} - without
+    by_gpu = reports_by_gpu(store).items()
+    found = {device: [each for each in reports if each.number in numbers] for device, reports in by_gpu}
+    found = {device: reports for device, reports in found.items() if reports}
+    if not found:
+        what, others = f"of {choice} " if choice else "", " besides the checked ones" if without else ""
+        raise BaselineMissing(
+            f"there is no report {what}in {store.name}{others}",
+            hint="ncuview store sql 'SELECT DISTINCT point, labels FROM reports' shows points and labels.",
+        )
+    return found
 
 
 def reports_by_gpu(store: Store) -> dict[Device, list[StoredReport]]:

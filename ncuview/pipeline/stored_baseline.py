@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.base.errors import BaselineMissing, NotComparable, ReportError
+from ncuview.base.errors import NotComparable, ReportError
 from ncuview.base.version import VERSION
 from ncuview.comparison.launch_groups import configuration_of
 from ncuview.gate.baseline import Baseline, baseline_of
 from ncuview.pipeline.store_batch import content_of
-from ncuview.pipeline.stored import StoredReport, launches_of, reports_by_gpu
+from ncuview.pipeline.stored import StoredReport, chosen_reports, launches_of
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import Device
 from ncuview.store.batches import is_store, number_of
-from ncuview.store.opened import Store, open_store
+from ncuview.store.opened import open_store
 
 if TYPE_CHECKING:
     from ncuview.gate.spread import Spreads
@@ -65,7 +65,7 @@ def baseline_in(named: StoredBaseline, examined: Examined, settings: Sequence[Se
     """
     diagnosis = examined.diagnosis
     with open_store(named.store) as store:
-        chosen = _chosen(store, named, _checked(diagnosis))
+        chosen = chosen_reports(store, named.choice, without=_checked(diagnosis))
         wanted = {configuration_of(launch) for launch in diagnosis.launches}
         kernels = sorted({launch.kernel for launch in diagnosis.launches})
         placed = [
@@ -86,35 +86,13 @@ def baseline_in(named: StoredBaseline, examined: Examined, settings: Sequence[Se
     return baseline_of(Diagnosis(launches, infos), [report.settings for report in of_reports], spreads, VERSION)
 
 
-def _checked(diagnosis: Diagnosis) -> set[int]:
+def _checked(diagnosis: Diagnosis) -> frozenset[int]:
     """The numbers of the checked reports, which may be in the store already."""
     found = set()
     for report in diagnosis.reports:
         with suppress(ReportError, OSError):  # a report of a run here is gone
             found.add(number_of(content_of(Path(report.path))))
-    return found
-
-
-def _chosen(store: Store, named: StoredBaseline, without: set[int]) -> dict[Device, list[StoredReport]]:
-    of_choice = store.sql(
-        "SELECT report FROM reports WHERE $choice = '' OR point = $choice "
-        "OR list_contains(map_values(labels), $choice)",
-        choice=named.choice,
-    )
-    numbers = {number for (number,) in of_choice.fetchall()} - without
-    found = {
-        device: [report for report in reports if report.number in numbers]
-        for device, reports in reports_by_gpu(store).items()
-    }
-    found = {device: reports for device, reports in found.items() if reports}
-    if not found:
-        what = f"of {named.choice} " if named.choice else ""
-        others = " besides the checked ones" if without else ""
-        raise BaselineMissing(
-            f"there is no report {what}in {named.store}{others}",
-            hint="ncuview store sql 'SELECT DISTINCT point, labels FROM reports' shows what can follow @.",
-        )
-    return found
+    return frozenset(found)
 
 
 def _comparable(

@@ -19,6 +19,7 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import ReportInfo
 from ncuview.records.program import Call
 from ncuview.render.history import render_history
+from ncuview.render.openmetrics import openmetrics
 from ncuview.store.place import place_of
 from ncuview.store.rows import JudgedReport
 from ncuview.trends import DiagnosedReport, history_of
@@ -108,3 +109,21 @@ def test_a_store_stands_alone_and_is_judged_already(tmp_path: Path) -> None:
     fleet = stored(tmp_path / "fleet", reports("transfers"))
     assert_failed(ncuview("report", fleet, shipped("kernels")), 2, "a store is shown alone")
     assert_failed(ncuview("report", fleet, "--mine", "k"), 2, "--mine")
+
+
+def test_openmetrics_of_a_point_are_those_of_its_reports(tmp_path: Path) -> None:
+    made = reports("matmul")
+    name = stored(tmp_path / "fleet", made)
+    report = made[2]
+    shown = ncuview("store", "openmetrics", "c2", "--from", name)
+    assert (shown.code, shown.err) == (0, "")
+    expected = openmetrics(replace(report.diagnosis, failure=None), None)
+    only_code_shows = 'unit="imad"'
+    assert lines_of(shown.out, only_code_shows) == lines_of(expected, only_code_shows)
+    assert len(lines_of(shown.out, only_code_shows)) > 500
+    assert_failed(ncuview("store", "openmetrics", "c9", "--from", name), 4, "there is no report of c9")
+
+
+def lines_of(text: str, without: str) -> list[str]:
+    """Its lines in any order, without those of a unit whose use is computed from machine code."""
+    return sorted(line for line in text.splitlines() if without not in line)
