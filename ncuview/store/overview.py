@@ -11,6 +11,8 @@ from ncuview.store.questions import top, unprofiled
 
 _KERNELS = 10
 """The kernels whose history is asked for."""
+_POINTS = 12
+"""The newest points, configurations and changes of a history that a page has room for."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def overview(store: Store, limit: int) -> Overview:
 
     Args:
         store: The store.
-        limit: The most rows of a table, and the most points of a history; 0 for all.
+        limit: The most rows of a table, but for histories; 0 for all.
     """
     launches, time_ns, first, last = store.sql(
         "SELECT coalesce(sum(launches), 0)::BIGINT, coalesce(sum(time_ns), 0), min(created), max(created) FROM reports"
@@ -61,5 +63,5 @@ def overview(store: Store, limit: int) -> Overview:
         last=f"{last:%Y-%m-%d}" if last else "",
         top=top(store, limit),
         unprofiled=unprofiled(store, limit),
-        histories=tuple((name, history(store, name, limit)) for name in names),
+        histories=tuple((name, history(store, name, _POINTS)) for name in names),
     )
