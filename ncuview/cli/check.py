@@ -54,7 +54,10 @@ class OnMissing(StrEnum):
 def check(
     inputs: Inputs,
     budget: Annotated[Path | None, option("The limits, as TOML, or a pyproject.toml.", "--budget")] = None,
-    baseline: Annotated[Path | None, option("An earlier measurement to compare with.", "--baseline")] = None,
+    baseline: Annotated[
+        str | None,
+        option("An earlier measurement to compare with: a file, or STORE or STORE@POINT.", "--baseline", value="PATH"),
+    ] = None,
     save: Annotated[Path | None, option("Save the measurement as a baseline.", "--save-baseline")] = None,
     allow_missing: Annotated[
         bool, option("Continue where there is no baseline yet.", "--allow-missing-baseline")
@@ -92,9 +95,11 @@ def check(
         allowed = _read_budget(budget, rules) if budget else None
         if allowed and not allowed.entries and not (baseline or save):
             raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
-        before = _baseline(baseline)
+        store = baseline if baseline and gates.names_store(baseline) else None
+        before = None if store else _baseline(baseline)
         with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
+        before = before or _of_store(store, examined)
         chosen = inputs.chosen_launches()
         gate, refused = _gate(examined, allowed, before, fail_on, chosen, allow_missing=allow_missing, force=force)
         if refused and to != "terminal":  # whose page has a check of it
@@ -160,16 +165,29 @@ def _read_budget(path: Path, rules: tuple[Rule, ...] | None) -> Budget:
     return budget
 
 
-def _baseline(path: Path | None) -> tuple[str, Baseline | NotComparable] | None:
-    """The name and the content of a baseline; that it is missing is reported after errors of the reports."""
-    if path is None:
+def _baseline(name: str | None) -> tuple[str, Baseline | NotComparable] | None:
+    """The name and the content of a baseline file; that it is missing is reported after errors of the reports."""
+    if name is None:
         return None
     from ncuview.gate.baseline import read_baseline
 
+    path = Path(name)
     try:
         return str(path), read_baseline(path)
     except BaselineMissing as missing:
         return str(path), missing
+
+
+def _of_store(name: str | None, examined: Examined) -> tuple[str, Baseline | NotComparable] | None:
+    """The name of a store and what it holds of the checked kernels, or why nothing of it is compared."""
+    from ncuview.pipeline import gates
+
+    if name is None:
+        return None
+    try:
+        return name, gates.baseline_of_store(name, examined)
+    except NotComparable as failure:
+        return name, failure
 
 
 def _gate(

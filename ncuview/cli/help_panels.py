@@ -254,6 +254,16 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             ("QUERY", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
         ),
     ),
+    "store openmetrics": (
+        Panel("Options", "ncuview store openmetrics c1 --from fleet", ("POINT", "--from", *_VERBOSITY, "--help")),
+    ),
+    "store page": (
+        Panel(
+            "Options",
+            "ncuview store page --from fleet -o fleet.html",
+            ("--from", "--output", "--limit", *_VERBOSITY, "--help"),
+        ),
+    ),
 }
 """The panels of each command, by its words after ``ncuview``. An option that no panel names is in the last one."""
 

@@ -1,6 +1,6 @@
 """``ncuview report DIR...``: shows trends of many reports over commits, dates, ranks or GPUs on one page.
 
-A target is a folder or a file: reports, which are diagnosed, or JSON documents of ``ncuview analyze``.
+A target is a folder or a file: reports, which are diagnosed, or JSON documents of ``ncuview analyze``; or a store.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ class By(StrEnum):
 
 def report(
     targets: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of reports, or of what analyze --format json printed."),
+        list[str],
+        typer.Argument(
+            metavar="DIR...",
+            help="Folders of reports, or of what analyze --format json printed; or one store.",
+        ),
     ],
     rules: RulesOption = None,
     mine: MineOption = None,

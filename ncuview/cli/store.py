@@ -15,7 +15,7 @@ from ncuview.cli.commands import Command, Group
 from ncuview.cli.inputs import MineOption
 from ncuview.cli.outputs import exit_with
 from ncuview.cli.printing import print_note, print_text
-from ncuview.cli.store_questions import compare, history, outliers, sql, top, unprofiled
+from ncuview.cli.store_questions import compare, history, openmetrics, outliers, page, sql, top, unprofiled
 from ncuview.cli.verbosity import with_verbosity
 
 store_app = typer.Typer(
@@ -72,5 +72,5 @@ def _labels(words: list[str] | tuple[()]) -> dict[str, str]:
     return found
 
 
-for command in (add, top, history, compare, outliers, unprofiled, sql):
+for command in (add, top, history, compare, outliers, unprofiled, sql, page, openmetrics):
     store_app.command(cls=Command)(with_verbosity(command))

@@ -1,9 +1,10 @@
-"""``ncuview store top``, ``history``, ``compare``, ``outliers``, ``unprofiled`` and ``sql``: questions to a store."""
+"""The questions of ``ncuview store``, such as ``top`` and ``history``; ``page`` answers several on one HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,14 +12,14 @@ import typer
 from ncuview.base.errors import UsageError
 from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.completion import one_of
-from ncuview.cli.printing import print_text, width
+from ncuview.cli.printing import print_text, print_written, width
 
 if TYPE_CHECKING:
     from ncuview.store.answer import Answer
     from ncuview.store.opened import Store
 
 _FORMATS = ("terminal", "json", "csv")
-_ROWS, _ROWS_OF_QUERY = 20, 1_000
+_ROWS, _ROWS_OF_PAGE, _ROWS_OF_QUERY = 20, 50, 1_000
 
 StoreOption = Annotated[
     str, typer.Option("--from", metavar="STORE", help="The store: a folder, or a URL such as s3://bucket/store.")
@@ -98,6 +99,37 @@ def sql(
     from ncuview.store import questions
 
     _print(store, to, lambda opened: questions.sql(opened, query, limit))
+
+
+def page(
+    store: StoreOption,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page, which ends in .html.")],
+    limit: LimitOption = _ROWS_OF_PAGE,
+) -> None:
+    """Write one HTML page: costly kernels, calls and advice, what changed, and what was never judged."""
+    from ncuview.render.html_report.store_page import store_html
+    from ncuview.render.outputs import check_place, write_output
+    from ncuview.store.opened import open_store
+    from ncuview.store.overview import overview
+
+    if output.suffix != ".html":
+        raise UsageError(f"{output}: the file must end in .html")
+    check_place(output)
+    with open_store(store) as opened:
+        found = overview(opened, limit)
+    write_output(output, store_html(found))
+    print_written(output)
+
+
+def openmetrics(
+    point: Annotated[str, typer.Argument(metavar="POINT", help="A commit, date or build, or the text of a label.")],
+    store: StoreOption,
+) -> None:
+    """Print the kernels of a point as OpenMetrics, as analyze does from its reports: for Prometheus."""
+    from ncuview.pipeline.stored import stored_diagnosis
+    from ncuview.render.openmetrics import openmetrics as text
+
+    print_text(text(stored_diagnosis(store, point), None))
 
 
 def _print(store: str, to: str, ask: Callable[[Store], Answer]) -> None:

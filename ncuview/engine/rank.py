@@ -120,7 +120,7 @@ def diagnose(
             for bottleneck, longer in zip(bottlenecks, end_to_end.copies_dominate(analysis), strict=True)
         ]
     textbook = textbook_metrics(analysis)
-    uses = _bottleneck_uses(load)
+    uses = bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
     owners, calls = owners_of(profile, mine) if owners is None else owners, calls_of(profile, mine)
     pipes = shared_pipes(analysis)
@@ -255,7 +255,7 @@ def _extent(row: dict[Any, Any], of: str) -> Extent:
     return (row[f"{of}_x"], row[f"{of}_y"], row[f"{of}_z"])
 
 
-def _bottleneck_uses(load: Load) -> list[dict[str, float]]:
+def bottleneck_uses(load: Load) -> list[dict[str, float]]:
     """For each launch and bottleneck the use of its busiest unit as a share of peak; unknown ones are left out."""
     launches = len(load.use["launch"])
     uses: list[dict[str, float]] = [{} for _ in range(launches)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.base.errors import UsageError
+from ncuview.base.errors import BaselineMissing, UsageError
 from ncuview.base.report_files import regular_file
 from ncuview.base.version import VERSION
 from ncuview.pipeline.examine import Examined, require_complete
@@ -63,6 +63,35 @@ def check(
         force=force,
         chosen=chosen or ALL,
     )
+
+
+def names_store(name: str) -> bool:
+    """Whether a baseline is a store, or a store with a choice: ``fleet@main``."""
+    from ncuview.pipeline.stored_baseline import stored_baseline
+
+    return stored_baseline(name) is not None
+
+
+def baseline_of_store(name: str, examined: Examined) -> Baseline:
+    """What a store holds of the checked kernels, as a baseline.
+
+    Args:
+        name: The store, and after ``@`` a point or the text of a label.
+        examined: What is checked.
+
+    Raises:
+        BaselineMissing: It is no store, or no report is of this point or label.
+        NcuviewError: See ``stored_baseline.baseline_in``.
+    """
+    from ncuview.base.paths import users_spreads
+    from ncuview.gate.spread import read_spreads
+    from ncuview.pipeline.stored_baseline import baseline_in, stored_baseline
+
+    named = stored_baseline(name)
+    if named is None:
+        raise BaselineMissing(f"{name} is no store", hint="ncuview store add REPORT... --to STORE makes one.")
+    settings = list(_settings_of(examined).values())
+    return baseline_in(named, examined, settings, read_spreads(users_spreads()))
 
 
 def chosen_by(options: NcuOptions, *, of_program: bool) -> Chosen:

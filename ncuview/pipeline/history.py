@@ -1,4 +1,4 @@
-"""Diagnose many reports, or read JSON diagnoses, from files or folders -> ``History``: series over commits or ranks.
+"""Diagnose many reports, or read JSON diagnoses or a store -> ``History``: series over commits or ranks.
 
 ``history`` makes the series of each kernel per GPU model, which ``ncuview report`` shows.
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.base.errors import ReportEmpty, ReportUnreadable
+from ncuview.base.errors import ReportEmpty, ReportUnreadable, UsageError
 from ncuview.base.report_files import named_path
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
@@ -19,6 +19,7 @@ from ncuview.pipeline.profiled import read_with_sources
 from ncuview.reader.reader import damage_of
 from ncuview.reader.settings import Settings, settings_of
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.store.batches import is_store
 from ncuview.trends import DiagnosedReport, History, history_of
 from ncuview.trends.document import read_document
 from ncuview.trends.series_files import SeriesFile, series_files
@@ -35,14 +36,25 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None, mine: Seq
     See docs/how-to/ci.md for names that identify ranks.
 
     Args:
-        targets: Files or folders of reports, or of JSON documents that ``ncuview analyze`` printed.
-        rules: The rules to evaluate on reports; None for the shipped ones. Documents keep their outcomes.
+        targets: Files or folders of reports, or of JSON documents that ``ncuview analyze`` printed; or one store.
+        rules: The rules to evaluate on reports; None for the shipped ones. Documents and stores keep their outcomes.
         mine: Kernels and files of reports that match one of these patterns are the user's.
 
     Raises:
-        UsageError: A name is empty.
+        UsageError: A name is empty, or a store is not the only target.
         ReportError: A file is unreadable or damaged, or no file is found.
+        ToolError: What stores need is not installed.
     """
+    if stores := [str(target) for target in targets if is_store(str(target))]:
+        from ncuview.pipeline.stored import stored_history
+
+        if len(targets) > 1:
+            raise UsageError(
+                f"{stores[0]}: a store is shown alone", hint="ncuview store add REPORT... --to STORE adds to it."
+            )
+        if mine:
+            raise UsageError("--mine has no effect on a store", hint="ncuview store add --mine PATTERN decides it.")
+        return stored_history(stores[0])
     found = series_files([named_path(target) for target in targets])
     reports = [member for member in found if not member.is_document]
     judged = _judged(reports, rules, mine)

@@ -98,7 +98,7 @@ def identified(reports: Sequence[Named]) -> list[Identified | Refused]:
     for named in reports:
         try:
             state = _state(named.file)
-            found.append(Identified(named, _content(named.file), state))
+            found.append(Identified(named, content_of(named.file), state))
         except ReportError as error:
             found.append(Refused(str(named.file), failure_of(error)))
     return found
@@ -185,7 +185,7 @@ def judged(task: Task, report: Identified) -> JudgedReport:
     )
 
 
-def _content(file: Path) -> str:
+def content_of(file: Path) -> str:
     """The SHA-256 of a report's unpacked content, so that a compressed copy is the same report.
 
     Raises:

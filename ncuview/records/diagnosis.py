@@ -5,6 +5,7 @@ Outcomes: ``Finding`` (evidence, lines, fix, gain), ``Passed``, ``NotApplicable`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
@@ -464,6 +465,18 @@ class LaunchDiagnosis(Shown):
     def other_cures(self) -> tuple[Finding, ...]:
         """Findings whose cause one of ``findings`` has too: other ways to the same gain, the largest first."""
         return tuple(o for o in self.outcomes if isinstance(o, Finding) and o.same_cause_as)
+
+
+def main_cause(launch: LaunchDiagnosis) -> str:
+    """The most frequent reason why rules could not judge a launch, without a full stop."""
+    if launch.not_judged:
+        return launch.not_judged
+    causes = Counter(
+        "metrics are missing" if outcome.missing else outcome.message.removeprefix(SKIPPED_BECAUSE)
+        for outcome in launch.outcomes
+        if isinstance(outcome, Skipped)
+    )
+    return causes.most_common(1)[0][0] if causes else "rules failed"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ncuview.records.documents import DoctorDocument
 from ncuview.records.documents.comparison import ComparisonDocument, LadderDocument
 from ncuview.records.documents.diagnosis import DiagnosisDocument
 from ncuview.records.documents.history import HistoryDocument
+from ncuview.records.documents.store_answer import StoreAnswerDocument
 from ncuview.records.documents.trial import TrialDocument
 from ncuview.records.documents.view import ViewDocument
 from ncuview.records.documents.without_counters import WithoutCountersDocument
@@ -27,6 +28,7 @@ _DOCUMENTS: Mapping[str, type] = {
     "doctor": DoctorDocument,
     "trial": TrialDocument,
     "view": ViewDocument,
+    "store_answer": StoreAnswerDocument,
 }
 NAMES = (*_DOCUMENTS, "baseline")
 """The names of all schemas."""

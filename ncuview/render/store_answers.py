@@ -12,16 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, fields
 from functools import partial
 from io import StringIO
+from typing import Literal
 
 from rich.table import Column
 
 from ncuview.base.figures import duration, factor
+from ncuview.records.documents import store_answer as documents
+from ncuview.records.schema import plain
 from ncuview.render.table import inert
 from ncuview.render.terminal import page_console, page_text, plain_table
 from ncuview.render.text import json_text, known, safe_page, safe_text
 from ncuview.store.answer import UNITS, Answer, AnswerTable, Cell, Settings
 
-SCHEMA = "ncuview.store-answer/1"
+SCHEMA: Literal["ncuview.store-answer/1"] = "ncuview.store-answer/1"
 _SETTINGS = tuple(field.name for field in fields(Settings))
 _IDENTITIES = {"report", "launch", "line"}
 _SAME = ("gpu", "name", "grid", "block")
@@ -40,19 +43,23 @@ def answer_page(answer: Answer, width: int) -> str:
 def answer_json(answer: Answer, width: int = 0) -> str:
     """The answer with the units of its columns; texts are unchanged, as JSON escapes them."""
     del width
-    tables = [
-        {
-            "title": table.title,
-            "settings": asdict(table.settings) if table.settings else None,
-            "units": {column: UNITS[column] for column in table.columns if column in UNITS},
-            "columns": list(table.columns),
-            "rows": [[known(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows],
-            "left_out": table.left_out if table.left_out >= 0 else None,
-            "complete": not table.left_out,
-        }
-        for table in answer.tables
-    ]
-    return json_text({"schema": SCHEMA, "question": answer.question, "tables": tables, "notes": list(answer.notes)})
+    return json_text(
+        plain(
+            documents.StoreAnswerDocument(SCHEMA, answer.question, tuple(map(_document, answer.tables)), answer.notes)
+        )
+    )
+
+
+def _document(table: AnswerTable) -> documents.StoreTable:
+    return documents.StoreTable(
+        title=table.title,
+        settings=documents.ProfilerSettings(**asdict(table.settings)) if table.settings else None,
+        units={column: UNITS[column] for column in table.columns if column in UNITS},
+        columns=table.columns,
+        rows=tuple(tuple(known(cell) if isinstance(cell, float) else cell for cell in row) for row in table.rows),
+        left_out=table.left_out if table.left_out >= 0 else None,
+        complete=not table.left_out,
+    )
 
 
 def answer_csv(answer: Answer, width: int = 0) -> str:
@@ -85,27 +92,42 @@ def _csv_cell(cell: Cell) -> Cell:
 FORMATS: Mapping[str, Callable[[Answer, int], str]] = {"terminal": answer_page, "json": answer_json, "csv": answer_csv}
 
 
-def _section(table: AnswerTable, width: int) -> str:
+def shown_columns(table: AnswerTable) -> list[int]:
+    """The places of the columns to show: those with a value in a row, without those of ``of_all_rows``."""
+    used = _used(table)
+    return [at for at in used if at not in of_all_rows(table)] or used
+
+
+def of_all_rows(table: AnswerTable) -> list[int]:
+    """The places of the columns that name what is measured and have one value in all rows: a title has it."""
+    if not table.settings:
+        return []
+    same = [at for at in _used(table) if table.columns[at] in _SAME and len({row[at] for row in table.rows}) == 1]
+    return same if len(same) < len(_used(table)) else []
+
+
+def _used(table: AnswerTable) -> list[int]:
     used = [at for at, _ in enumerate(table.columns) if any(row[at] not in {None, ""} for row in table.rows)]
-    used = used or list(range(len(table.columns)))
-    of_all = [
-        at for at in used if table.settings and table.columns[at] in _SAME and len({row[at] for row in table.rows}) == 1
-    ]
-    used = [at for at in used if at not in of_all] or used
+    return used or list(range(len(table.columns)))
+
+
+def _section(table: AnswerTable, width: int) -> str:
+    used, of_all = shown_columns(table), of_all_rows(table)
     what = table.columns.index("what") if "what" in table.columns else -1
     columns = [
-        Column(safe_text(table.columns[at]), overflow="fold", justify="right" if _is_number(table, at) else "left")
+        Column(safe_text(table.columns[at]), overflow="fold", justify="right" if is_number(table, at) else "left")
         for at in used
     ]
     rows = [
-        [_words(table.columns[at], row[at], str(row[what]) if what >= 0 else "") for at in used] for row in table.rows
+        [cell_words(table.columns[at], row[at], str(row[what]) if what >= 0 else "") for at in used]
+        for row in table.rows
     ]
     console = page_console(width, color=False)
     console.print(plain_table(columns, rows))
     title = [safe_text(f"{table.title[:1].upper()}{table.title[1:]}")] if table.title else []
     title += [safe_text(f"{table.columns[at]} {table.rows[0][at]}") for at in of_all]
     if table.settings:
-        title.append(_settings_words(table.settings))
+        title.append(settings_words(table.settings))
     head = f"{textwrap.fill('; '.join(title), width)}\n\n" if title else ""
     return f"{head}{page_text(console).rstrip()}\n{_left_out(table)}"
 
@@ -117,17 +139,19 @@ def _left_out(table: AnswerTable) -> str:
     return f"{how_many} are left out; --limit 0 shows all.\n"
 
 
-def _settings_words(settings: Settings) -> str:
+def settings_words(settings: Settings) -> str:
+    """``clocks locked, caches emptied, kernel replay``."""
     clocks = _CLOCKS.get(settings.clock_control or "", "clock control unknown")
     caches = _CACHES.get(settings.cache_control or "", "cache control unknown")
     return safe_text(f"{clocks}, {caches}, {settings.replay_mode or 'unknown'} replay")
 
 
-def _is_number(table: AnswerTable, at: int) -> bool:
+def is_number(table: AnswerTable, at: int) -> bool:
+    """Whether a column has numbers only."""
     return all(row[at] is None or isinstance(row[at], int | float) for row in table.rows)
 
 
-def _words(column: str, cell: Cell, what: str) -> str:
+def cell_words(column: str, cell: Cell, what: str) -> str:
     """A cell for people: times in a suitable unit, shares in per cent."""
     if cell is None or cell is False:
         return ""

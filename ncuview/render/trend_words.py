@@ -10,10 +10,11 @@ from typing import Literal
 
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
+from ncuview.records.diagnosis import main_cause
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words
 from ncuview.render.program_words import call_words
-from ncuview.render.words import bottleneck_words, main_cause, step_words
+from ncuview.render.words import bottleneck_words, step_words
 from ncuview.trends import CallTrend, KernelTrend, Point, Reading, Series, Step
 
 MEANING = (

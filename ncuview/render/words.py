@@ -21,7 +21,6 @@ from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import (
     FINISHED_SHARE,
     ONLY_CODE_SHOWS,
-    SKIPPED_BECAUSE,
     WORTH_DOING,
     WORTH_DOING_NEAR_PEAK,
     Broken,
@@ -33,6 +32,7 @@ from ncuview.records.diagnosis import (
     Skipped,
     SourceLine,
     StepSequence,
+    main_cause,
 )
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
@@ -274,18 +274,6 @@ def _time_of(owner: str, launches: Sequence[LaunchDiagnosis]) -> str:
 
 def _of(some: int, launches: int) -> str:
     return "the launch" if launches == 1 else f"{some:,} of {launches:,} launches"
-
-
-def main_cause(launch: LaunchDiagnosis) -> str:
-    """The most frequent reason why rules could not judge a launch, without a full stop."""
-    if launch.not_judged:
-        return launch.not_judged
-    causes = Counter(
-        "metrics are missing" if outcome.missing else outcome.message.removeprefix(SKIPPED_BECAUSE)
-        for outcome in launch.outcomes
-        if isinstance(outcome, Skipped)
-    )
-    return causes.most_common(1)[0][0] if causes else "rules failed"
 
 
 def verdict_headline(launch: LaunchDiagnosis) -> str:

@@ -1,8 +1,10 @@
 """A store of thousands of reports: Parquet files of reports, launches, metrics, findings, lines and calls.
 
 What enters are diagnosed reports (``rows``, ``files``), what leaves are tables to ask with SQL (DuckDB), Arrow or
-pandas: ``ncuview.store.open("fleet").sql("SELECT ...").df()``. ``schema`` documents the tables, ``batches`` says how a
-report becomes part of a store. It must not know how a report is read or judged, nor what is asked.
+pandas: ``ncuview.store.open("fleet").sql("SELECT ...").df()``, and ``Answer`` objects. ``schema`` documents the tables,
+``batches`` says how a report becomes part of a store. The package knows the questions that users ask: ``views.sql`` has
+them as views, which every opened store has, and ``questions`` and ``kernel_history`` make answers of them. It must not
+know how a report is read or judged, nor how an answer looks.
 """
 
 from __future__ import annotations

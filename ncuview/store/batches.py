@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
@@ -158,6 +159,11 @@ def _batch(place: Place, name: str) -> Batch:
             hint="pip install --upgrade ncuview",
         )
     return batch
+
+
+def is_store(name: str) -> bool:
+    """Whether a name is a URL, or a folder with a batch: reports and documents have no URLs."""
+    return "://" in name or any(Path(name, _FOLDER).glob(f"*{_BATCH_ENDING}"))
 
 
 def remove_abandoned(place: Place, contents: Contents) -> None:

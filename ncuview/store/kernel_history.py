@@ -1,5 +1,7 @@
 """``history``: the times and exact counters of one kernel over commits, drivers and ncu versions, with change points.
 
+A counter of the same machine code that changes at each of several points depends on the data of a run. It is no change.
+
 A series is a kernel with its template arguments and configuration, on a GPU model, under one setting of the profiler.
 Its points are commits (or dates, or builds), in the order of their reports; a driver or ncu version that changes begins
 a new point. A kernel that was renamed continues its series where its machine code is the same, and no point has both.
@@ -20,7 +22,7 @@ from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import Numbers, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
-from ncuview.store.questions import SHAPE, SPLIT, cell, names_of, views
+from ncuview.store.questions import SHAPE, SPLIT, cell, names_of
 from ncuview.store.schema import TABLE
 
 CYCLES = "sm__cycles_elapsed.max"
@@ -32,6 +34,8 @@ _KEY = (
     "l.point, l.cuda_version, l.ncu_version"
 )
 _SHOWN_VALUES = 3
+_VARYING_FROM = 3
+"""An exact counter that changes at this many successive points, and at no point stays, varies from run to run."""
 
 
 class Series(NamedTuple):
@@ -77,7 +81,6 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    views(store)
     identity = _Identity(store, names_of(store, kernel))
     series = _series(store, identity)
     counters = _Counters(store, identity)
@@ -91,10 +94,14 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
         points = series[each]
         found = _times(points, counters)
         notes += _remarks(each, points, found)
-        changes = sorted([*_time_rows(points, found), *_counter_rows(points, counters)], key=lambda change: change.at)
+        counted, varied = _counter_rows(points, counters)
+        changes = sorted([*_time_rows(points, found), *counted], key=lambda change: change.at)
         if changes:
             rows = [(*each[1:], *change.row) for change in changes[-limit:]]
             tables.append(AnswerTable("changes", each.settings, _CHANGES, tuple(rows), len(changes) - len(rows)))
+        if varied:
+            rows = [(*each[1:], *row) for row in varied[: limit or None]]
+            tables.append(AnswerTable("work varies", each.settings, _VARIED, tuple(rows), len(varied) - len(rows)))
         stepped = {step.at for step in found.steps}
         rows = [(*each[1:], *_point_row(points[at], stepped=at in stepped)) for at in range(len(points))][-limit:]
         tables.append(AnswerTable("times", each.settings, _TIMES, tuple(rows), len(points) - len(rows)))
@@ -105,6 +112,7 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
 
 _OF_SERIES = ("gpu", "name", "grid", "block")
 _CHANGES = (*_OF_SERIES, "since", "point", "created", "what", "before", "after", "ratio", "with")
+_VARIED = (*_OF_SERIES, "what", "least", "most", "points")
 _TIMES = (*_OF_SERIES, "point", "created", "cuda_version", "ncu_version", "launches", "time_ns", "step")
 
 
@@ -256,10 +264,25 @@ def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Chang
         yield _change(points, step.at, "time_ns", step.before_ns, step.after_ns)
 
 
-def _counter_rows(points: Sequence[AtPoint], counters: _Counters) -> Iterator[_Change]:
+def _counter_rows(
+    points: Sequence[AtPoint], counters: _Counters
+) -> tuple[Sequence[_Change], Sequence[tuple[Cell, ...]]]:
+    """The changes of exact counters; and of each counter that varies from run to run its name, bounds and points."""
+    changes: list[_Change] = []
+    varied: list[tuple[Cell, ...]] = []
     for name, values in counters.histories(points):
-        for change in counter_changes(values):
-            yield _change(points, change.at, name, _values(change.before), _values(change.after))
+        found = counter_changes(values)
+        known = [at for at, each in enumerate(values) if not np.isnan(each).all()]
+        if len(found) >= _VARYING_FROM and [change.at for change in found] == known[1:] and _same_code(points, known):
+            varied.append((name, *(float(of(np.concatenate(values))) for of in (np.nanmin, np.nanmax)), len(known)))
+        else:
+            changes += [_change(points, each.at, name, _values(each.before), _values(each.after)) for each in found]
+    return changes, varied
+
+
+def _same_code(points: Sequence[AtPoint], known: Sequence[int]) -> bool:
+    """Whether the machine code is the same at these points, as far as it is known."""
+    return len({points[at].codes for at in known if points[at].codes}) <= 1
 
 
 def _values(values: Sequence[float]) -> Cell:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import resources
 from importlib.util import find_spec
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -34,7 +36,8 @@ class Store:
 
     Attributes:
         name: The folder or URL.
-        connection: DuckDB's connection, with a view for each table of ``ncuview.store.schema``.
+        connection: DuckDB's connection, with a view for each table of ``ncuview.store.schema`` and
+            for each question of ``views.sql``.
     """
 
     def __init__(self, place: Place, contents: Contents) -> None:
@@ -63,6 +66,7 @@ class Store:
                 self.connection.register(f"no_{table}", arrow_schema(TABLE[table]).empty_table())
                 query = f"SELECT * FROM no_{table}"  # noqa: S608  (a name of the closed list of tables)
             self.connection.execute(f"CREATE VIEW {table} AS {query}")
+        self.connection.execute(_questions())
 
     @property
     def reports(self) -> tuple[Added, ...]:
@@ -184,6 +188,11 @@ def _read(files: Iterable[str], hidden: frozenset[int]) -> str:
     listed = ", ".join(map(_quoted, files))
     where = f" WHERE report NOT IN ({', '.join(map(str, sorted(hidden)))})" if hidden else ""
     return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false){where}"  # noqa: S608  (quoted)
+
+
+@cache
+def _questions() -> str:
+    return resources.files(__package__).joinpath("views.sql").read_text(encoding="utf-8")
 
 
 def _quoted(text: str) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import cache
-from importlib import resources
 from itertools import groupby
 from typing import Any, Literal
 
@@ -38,16 +36,6 @@ _RATIOS: Mapping[By, str] = {
 _OF_KERNEL = "kernel IN ($given, $bare) AND $given IN (kernel, function, name)"
 
 
-def views(store: Store) -> None:
-    """Create the views of all questions in a store's connection."""
-    store.connection.execute(_views())
-
-
-@cache
-def _views() -> str:
-    return resources.files(__package__).joinpath("views.sql").read_text(encoding="utf-8")
-
-
 def top(store: Store, limit: int) -> Answer:
     """Which kernels and calls take the GPU time, and which advice saves most of it.
 
@@ -55,7 +43,6 @@ def top(store: Store, limit: int) -> Answer:
         store: The store.
         limit: The most rows of a table; 0 for all.
     """
-    views(store)
     kernels = "name, gpu, launches, time_ns, share, saved_ns, rule"
     calls = "file, line, function, operator, gpu, launches, time_ns, share"
     advice = "rule, optimization, about, gpu, findings, saved_ns, most_in"
@@ -81,7 +68,6 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    views(store)
     values = names_of(store, kernel) if kernel is not None else {}
     where = _OF_KERNEL if kernel is not None else "true"
     order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns"
@@ -96,7 +82,6 @@ def outliers(store: Store, limit: int) -> Answer:
         store: The store.
         limit: The most rows of a table; 0 for all.
     """
-    views(store)
     columns = f"name, gpu, {SHAPE}, time_ns, usual_ns, ratio, of_launches, point, rank, report, launch"
     order = "abs(time_ns - usual_ns) DESC, report, launch"
     return _answer(
@@ -111,7 +96,6 @@ def unprofiled(store: Store, limit: int) -> Answer:
         store: The store.
         limit: The most rows of a table; 0 for all.
     """
-    views(store)
     order = "time_ns DESC NULLS LAST, name, gpu"
     columns = "name, gpu, owner, launches, time_ns, share, why"
     found = list(_tables(store, "kernels that were never judged", "unprofiled", columns, order, limit))
@@ -136,7 +120,6 @@ def sql(store: Store, query: str, limit: int) -> Answer:
     """
     import duckdb
 
-    views(store)
     try:
         query.encode()  # DuckDB takes no lone surrogates
         asked = store.sql(query)

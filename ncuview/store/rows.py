@@ -21,7 +21,7 @@ import pyarrow as pa
 from ncuview.base.version import VERSION as NCUVIEW_VERSION
 from ncuview.programs.lines import LineTime, by_line
 from ncuview.reader.settings import Settings
-from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, main_cause
 from ncuview.records.profile import Profile
 from ncuview.records.program import Call
 from ncuview.store.batches import number_of
@@ -187,6 +187,8 @@ def _launches(judged: JudgedReport) -> Iterator[Row]:
             "process": int(process) or None,
             "workload": workload,
             "waits_for_peers": launch.waits_for_peers,
+            "bottleneck_use": launch.units.get(launch.bottleneck),
+            "not_judged": judged.text(main_cause(launch)) if launch.unexamined or launch.not_judged else None,
         }
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from ncuview.store.schema import VERSION, TableName
 
-UPGRADES: Mapping[int, Mapping[TableName, str]] = {}
+UPGRADES: Mapping[int, Mapping[TableName, str]] = {
+    1: {"launches": "SELECT *, NULL::DOUBLE AS bottleneck_use, NULL::VARCHAR AS not_judged FROM older"},
+}
 """Version -> for each table that the next version changes, a query of the next version's columns over ``older``."""
 
 

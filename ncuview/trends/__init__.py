@@ -1,7 +1,8 @@
 """Compare diagnosed reports of the same kernels over commits, dates, ranks or GPUs: times, steps, imbalance of ranks.
 
-``history_of`` makes a ``History`` with one ``Series`` per GPU model from ``DiagnosedReport`` objects; a ``Break``
-separates points where ncu's version or settings changed, and a ``CallTrend`` adds up the launches of a user's line.
+``history_of`` makes a ``History`` with one ``Series`` per GPU model from ``DiagnosedReport`` objects, ``series_of`` a
+series kernel by kernel, from more launches than fit into memory. A ``Break`` separates points where ncu's version or
+settings changed, and a ``CallTrend`` adds up the launches of a user's line.
 ``series_files`` finds the files, and ``document`` reads diagnoses from JSON documents.
 """
 
@@ -16,7 +17,7 @@ from math import fsum, isfinite, nan
 from statistics import median
 
 from ncuview.comparison.compare import Pair, compare
-from ncuview.comparison.launch_groups import group_launches
+from ncuview.comparison.launch_groups import configuration_of, group_launches
 from ncuview.programs.lines import by_line
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
@@ -210,34 +211,90 @@ def history_of(reported: Iterable[DiagnosedReport]) -> History:
         for launch in report.diagnosis.launches:
             by_device[launch.device].append((report, launch))
     series = (_series(device, launches) for device, launches in by_device.items())
+    return history_with(series, failures)
+
+
+def history_with(series: Iterable[Series], failures: Iterable[Failure]) -> History:
+    """The history of these series."""
     return History(tuple(sorted(series, key=lambda each: -len(each.points))), tuple(failures))
 
 
-_Placed = tuple[DiagnosedReport, LaunchDiagnosis]
+Placed = tuple[DiagnosedReport, LaunchDiagnosis]
+"""A launch with its report."""
 
 
-def _series(device: Device, launches: Sequence[_Placed]) -> Series:
-    at_point: defaultdict[str, list[_Placed]] = defaultdict(list)
+@dataclass(frozen=True)
+class Called:
+    """Launches of one kernel that one line of the user's program led to at a point."""
+
+    point: str
+    call: Call
+    demangled: str
+    launches: int
+    duration_ns: float
+    """The sum of their durations; a finite number."""
+
+
+def _series(device: Device, launches: Sequence[Placed]) -> Series:
+    at_point: defaultdict[str, list[Placed]] = defaultdict(list)
+    of_each: defaultdict[Configuration, list[Placed]] = defaultdict(list)
     for report, launch in launches:
         at_point[report.point].append((report, launch))
-    points = [_point(name, found) for name, found in at_point.items()]
+        of_each[configuration_of(launch)].append((report, launch))
+    points = [_point_of(name, found) for name, found in at_point.items()]
+    called = [
+        Called(report.point, launch.call, launch.demangled, 1, launch.duration_ns)
+        for report, launch in launches
+        if launch.call and isfinite(launch.duration_ns)
+    ]
+    total_ns = fsum(_known(launch.duration_ns) for _, launch in launches)
+    return series_of(device, points, of_each.values(), called, total_ns)
+
+
+def series_of(
+    device: Device,
+    points: Sequence[Point],
+    configurations: Iterable[Sequence[Placed]],
+    called: Iterable[Called],
+    total_ns: float,
+) -> Series:
+    """Compare the points of a GPU.
+
+    Args:
+        device: The GPU.
+        points: Its points, in any order.
+        configurations: All launches of each kernel, grid and block. They are read once, and may be made one by one: of
+            their launches the series keeps one for each kernel and point.
+        called: The launches with a call.
+        total_ns: The sum of all known durations.
+    """
     dated = all(point.created for point in points)
-    points.sort(
-        key=lambda point: (point.created.timestamp() if dated and point.created else 0.0, number_aware_key(point.name))
+    ordered = sorted(
+        points,
+        key=lambda point: (
+            point.created.timestamp() if dated and point.created else 0.0,
+            number_aware_key(point.name),
+        ),
     )
-    places = {point.name: at for at, point in enumerate(points)}
-    breaks = tuple(_breaks(points))
+    places = {point.name: at for at, point in enumerate(ordered)}
+    breaks = tuple(_breaks(ordered))
     kernels = [
         _trend(group, number, len(groups), places, [each.at for each in breaks])
-        for groups in _launch_groups(launches)
+        for launches in configurations
+        for groups in [_launch_groups(launches)]
         for number, group in enumerate(groups, start=1)
     ]
     kernels.sort(key=lambda kernel: (-abs(kernel.last_step_ns), -_known(kernel.last.time_ns)))
-    return Series(device, tuple(points), tuple(kernels), breaks, tuple(_calls(launches, places)))
+    return Series(device, tuple(ordered), tuple(kernels), breaks, tuple(_calls(called, places, total_ns)))
 
 
-def _point(name: str, launches: Sequence[_Placed]) -> Point:
+def _point_of(name: str, launches: Sequence[Placed]) -> Point:
     reports = list({id(report): report for report, _ in launches}.values())
+    return point_of(name, reports, len(launches), fsum(_known(launch.whole_ns) for _, launch in launches))
+
+
+def point_of(name: str, reports: Sequence[DiagnosedReport], launches: int, time_ns: float) -> Point:
+    """The point of these reports, which have so many launches of so much known time."""
     infos = tuple(info for report in reports for info in report.diagnosis.reports)
     dates = [info.created for info in infos]
     return Point(
@@ -249,8 +306,8 @@ def _point(name: str, launches: Sequence[_Placed]) -> Point:
         ),
         ranks=tuple(sorted({report.rank for report in reports if report.rank}, key=number_aware_key)),
         reports=infos,
-        launches=len(launches),
-        time_ns=fsum(_known(launch.whole_ns) for _, launch in launches),
+        launches=launches,
+        time_ns=time_ns,
     )
 
 
@@ -276,31 +333,30 @@ def _breaks(points: Sequence[Point]) -> Iterator[Break]:
         last |= known
 
 
-def _launch_groups(launches: Sequence[_Placed]) -> Iterator[list[list[_Placed]]]:
-    """The launch groups of each configuration.
+def _launch_groups(launches: Sequence[Placed]) -> list[list[Placed]]:
+    """The launch groups of one configuration.
 
     Groups of different reports match by their order. Where the reports have different numbers of groups, all launches
     of the configuration are one group.
     """
-    by_report: defaultdict[int, list[_Placed]] = defaultdict(list)
+    by_report: defaultdict[int, list[Placed]] = defaultdict(list)
     for placed in launches:
         by_report[id(placed[0])].append(placed)
-    found: defaultdict[Configuration, list[list[list[_Placed]]]] = defaultdict(list)
+    of_reports: list[list[list[Placed]]] = []
     for members in by_report.values():
         report = members[0][0]
-        for configuration, groups in group_launches(launch for _, launch in members).items():
-            found[configuration].append([[(report, launch) for launch in group.launches] for group in groups])
-    for of_reports in found.values():
-        numbers = {len(groups) for groups in of_reports}
-        same = of_reports if len(numbers) == 1 else [[list(chain(*groups))] for groups in of_reports]
-        yield [list(chain(*parts)) for parts in zip(*same, strict=True)]
+        (groups,) = group_launches(launch for _, launch in members).values()
+        of_reports.append([[(report, launch) for launch in group.launches] for group in groups])
+    numbers = {len(groups) for groups in of_reports}
+    same = of_reports if len(numbers) == 1 else [[list(chain(*groups))] for groups in of_reports]
+    return [list(chain(*parts)) for parts in zip(*same, strict=True)]
 
 
 def _trend(
-    launches: Sequence[_Placed], group: int, groups: int, places: Mapping[str, int], breaks: Sequence[int]
+    launches: Sequence[Placed], group: int, groups: int, places: Mapping[str, int], breaks: Sequence[int]
 ) -> KernelTrend:
     first = launches[0][1]
-    at_point: defaultdict[int, list[_Placed]] = defaultdict(list)
+    at_point: defaultdict[int, list[Placed]] = defaultdict(list)
     for report, launch in launches:
         at_point[places[report.point]].append((report, launch))
     readings = tuple(_reading(at, at_point[at]) for at in sorted(at_point))
@@ -316,21 +372,19 @@ def _trend(
     )
 
 
-def _calls(launches: Sequence[_Placed], places: Mapping[str, int]) -> Iterator[CallTrend]:
-    known = [(places[report.point], launch) for report, launch in launches if isfinite(launch.duration_ns)]
-    total = fsum(launch.duration_ns for _, launch in known)
-    for line in by_line(known, len(places)):
+def _calls(called: Iterable[Called], places: Mapping[str, int], total_ns: float) -> Iterator[CallTrend]:
+    for line in by_line(((places[each.point], each) for each in called), len(places)):
         yield CallTrend(
             call=line.call,
-            launches=len(line.launches),
-            kernels=len({launch.demangled for launch in line.launches}),
+            launches=sum(each.launches for each in line.launches),
+            kernels=len({each.demangled for each in line.launches}),
             time_ns=line.time_ns,
-            share=line.time_ns / total if total else 0.0,
+            share=line.time_ns / total_ns if total_ns else 0.0,
             times_ns=line.times_ns,
         )
 
 
-def _reading(at: int, launches: Sequence[_Placed]) -> Reading:
+def _reading(at: int, launches: Sequence[Placed]) -> Reading:
     by_rank: defaultdict[str, list[float]] = defaultdict(list)
     for report, launch in launches:
         if isfinite(launch.whole_ns):

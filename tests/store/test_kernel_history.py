@@ -181,3 +181,31 @@ def test_a_limit_shows_the_last_points_and_the_series_of_most_time(small: SmallS
     ]
     assert [table.left_out for table in answer.tables] == [3, 3]
     assert any("1 more configuration" in note for note in answer.notes)
+
+
+def test_a_counter_that_changes_at_each_point_varies_from_run_to_run(small: SmallStore) -> None:
+    for day, value in enumerate([100.0, 103.0, 101.0, 104.0]):
+        small.add({"code": 7}, metrics=[{EXACT: value, CYCLES: 5.0}], **of_day(day))
+    answer = ask(small)
+    assert changes(answer) == []
+    (row,) = rows(answer, "work varies")
+    assert (row["name"], row["what"], row["least"], row["most"], row["points"]) == (
+        "n::k<float>",
+        EXACT,
+        100.0,
+        104.0,
+        4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [([1.0, 2.0, 3.0], [7] * 3), ([1.0, 2.0, 3.0, 3.0], [7] * 4), ([1.0, 2.0, 3.0, 4.0], [7, 8, 9, 10])],
+    ids=["too few points", "it stays once", "the code changes"],
+)
+def test_other_counters_have_changed(values: list[float], codes: list[int], small: SmallStore) -> None:
+    for day, (value, code) in enumerate(zip(values, codes, strict=True)):
+        small.add({"code": code}, metrics=[{EXACT: value}], **of_day(day))
+    answer = ask(small)
+    assert len(changes(answer)) == len(set(values)) - 1
+    assert not rows(answer, "work varies")

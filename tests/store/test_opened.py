@@ -215,3 +215,11 @@ def test_what_exceeds_the_memory_goes_to_a_private_folder_that_is_removed(
         (folder,) = (tmp_path / "temporary").iterdir()
         assert folder.stat().st_mode & 0o077 == 0
     assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_the_views_of_questions_are_there_after_opening(place: Place) -> None:
+    add(place, judged())
+    found = answer(place, "SELECT name, launches FROM top_kernels ORDER BY time_ns DESC LIMIT 1")
+    assert len(found) == 1
+    with pytest.raises(UsageError, match="changes nothing"):
+        answer(place, "CREATE VIEW top_kernels AS SELECT 1")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import assert_failed, ncuview
+from tests.render.schema import problems
 from tests.store.small_store import SmallStore, of_day
 from tests.together import together
 
@@ -52,7 +53,7 @@ def test_each_question_has_a_page_json_and_csv(fleet: str, words: tuple[str, ...
     )
     assert [(ended.code, ended.err) for ended in (page, document, table)] == [(0, "")] * 3
     assert expected in page.out
-    assert document.document["schema"] == "ncuview.store-answer/1"
+    assert not problems(document.document, "store_answer")
     assert document.document["question"].split()[0] == words[0]
     (first, *_) = document.document["tables"]
     header, row, *_ = csv.reader(io.StringIO(table.out))

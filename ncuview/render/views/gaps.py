@@ -9,10 +9,9 @@ from typing import Any
 
 from ncuview.base.paths import shown_path
 from ncuview.engine.priority import Priorities
-from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Diagnosis, Skipped
+from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Diagnosis, Skipped, main_cause
 from ncuview.records.documents.view import Gap, GapKind, Gaps, Incomplete, NotJudged, ViewDocument
 from ncuview.render.views.pages import Listing, clipped
-from ncuview.render.words import main_cause
 
 _FIRST = 4
 """How many reasons every answer holds, as far as they fit."""
