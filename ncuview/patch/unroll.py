@@ -111,9 +111,15 @@ def _counting_loop(kernel: Kernel, node: Node, *, fixed: bool) -> Counted:
 
 def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
     """The pragma to insert, or to change where it forbids unrolling; None where the loop is unrolled already."""
-    program, start = kernel.program, loop.node.start_byte
     part = _OPEN_PART if loop.iterations is None else 0 if loop.iterations <= _ALL_ITERATIONS else _PART
-    argument = f" {part}" if part else ""
+    made = _with_factor(kernel, loop, f" {part}" if part else "")
+    old = kernel.program.data[made.start : made.end].strip(b"() \t")
+    return made if "#pragma" in made.text or old == b"1" else None
+
+
+def _with_factor(kernel: Kernel, loop: Counted, argument: str) -> Replacement:
+    """The pragma with this argument, inserted, or in place of the argument of the one that is there."""
+    program, start = kernel.program, loop.node.start_byte
     line = program.data.rfind(b"\n", 0, start) + 1
     margin = program.data[line:start].decode("utf-8", "surrogateescape")
     if margin.strip(" \t"):
@@ -122,8 +128,6 @@ def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
         raise Refused(f"the loop on line {line_of(loop.node)} is the body of another statement without braces")
     found = _PRAGMA.search(program.data[:line])
     if found is not None:
-        if found["factor"].strip(b"() \t") != b"1":
-            return None
         return Replacement(found.start("factor"), found.end("factor"), argument)
     end = program.data.find(b"\n", start)
     newline = "\r\n" if end > 0 and program.data[end - 1 : end] == b"\r" else "\n"
