@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ncuview.patch.constants import integer
 from ncuview.patch.loops import Counted, counted
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, above, child, line_of, on_lines, within
@@ -58,6 +59,37 @@ def unroll(kernel: Kernel, lines: Sequence[int]) -> Change:
         raise refusals[0] if refusals else Refused(marked)
     where = " and ".join(str(line) for line in sorted(line_of(loop.node) for loop in loops))
     return Change(f"Unroll the loop{'s' * (len(loops) > 1)} on line {where}", "", tuple(replacements))
+
+
+def unrollable(kernel: Kernel) -> Iterator[tuple[int, Counted, int]]:
+    """The innermost loops to which a factor can be given: their number, the loop, and its factor; 0 without one."""
+    for number, node in enumerate(dict.fromkeys(_innermost(kernel, ()))):
+        try:
+            loop = _counting_loop(kernel, node, fixed=False)
+            made = _with_factor(kernel, loop, "")
+        except Refused:
+            continue
+        if "#pragma" in made.text:
+            yield number, loop, 0
+        elif (factor := integer(kernel.program.data[made.start : made.end].strip(b"() \t").decode())) is not None:
+            yield number, loop, factor
+
+
+def unrolled(kernel: Kernel, number: int, factor: int) -> Change:
+    """Unroll an innermost loop by a factor; 1 forbids it.
+
+    Args:
+        kernel: The kernel.
+        number: The loop's, as ``unrollable`` gives it.
+        factor: How many iterations become one.
+
+    Raises:
+        Refused: It is no counting loop.
+    """
+    node = list(dict.fromkeys(_innermost(kernel, ())))[number]
+    made = _with_factor(kernel, _counting_loop(kernel, node, fixed=False), f" {factor}")
+    title = f"Unroll the loop on line {line_of(node)} by {factor}"
+    return Change(title if factor > 1 else f"Do not unroll the loop on line {line_of(node)}", "", (made,))
 
 
 def _innermost(kernel: Kernel, lines: Sequence[int]) -> Iterator[Node]:
