@@ -19,6 +19,7 @@ from ncuview.patch.launches import block_of
 from ncuview.patch.patch import Change, Edit, NoEdit, Refused, edit_between
 from ncuview.patch.program import Kernel, Program, line_of
 from ncuview.patch.unroll import unrollable, unrolled
+from ncuview.records.diagnosis import Optimization
 
 Kind = Literal["unroll", "block", "minimum_blocks", "elements"]
 
@@ -90,6 +91,13 @@ class Parameters:
         title = ", ".join([titles[0], *(each[:1].lower() + each[1:] for each in titles[1:])])
         made = edit_between(title, self.source, source)
         return Edit(title, " and ".join(dict.fromkeys(assumed)), made.source, made.replacements)
+
+    def optimization(self, values: Mapping[str, int]) -> Optimization:
+        """What a change to these values does: the word of its one kind of parameter, else of the launch."""
+        kinds = {each.kind for each in self.found if values.get(each.name, each.present) != each.present}
+        if kinds == {"unroll"}:
+            return "unrolling"
+        return "thread_coarsening" if kinds == {"elements"} else "launch_configuration"
 
     def threads(self, values: Mapping[str, int]) -> int | None:
         """The threads per block at these values; None where the source does not show them."""

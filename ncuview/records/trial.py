@@ -70,6 +70,8 @@ class Attempt:
     """The checks that it passed, as clauses."""
     diff: str
     """The change against the source before it, which ``git apply`` takes; empty where it was not written."""
+    explained: str = ""
+    """Of a kept value of a parameter, the counter that explains the gain, as a clause; else empty."""
 
 
 @dataclass(frozen=True)
