@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 
 from ncuview.base.errors import TunerNotFound
@@ -15,6 +13,8 @@ from ncuview.trial.tuning import MOST_POINTS, tune
 SMALL = {"block": (64, 128, 256, 512), "unroll": (0, 2, 4)}
 LARGE = {"block": (32, 64, 128, 256, 512, 1024), "unroll": (0, 1, 2, 4, 8), "elements": (1, 2, 4, 8)}
 PRESENT = {"block": 256, "unroll": 0, "elements": 1}
+BEST = {"block": 512, "unroll": 8, "elements": 1}
+"""In LARGE, by the costs of ``asked``."""
 
 
 def asked(
@@ -26,7 +26,7 @@ def asked(
         points.append(dict(point))
         return None if point["block"] == invalid else abs(point["block"] - 512) + 1.0 / (1 + point["unroll"])
 
-    tune(values, PRESENT, restrictions, cost, lambda: len(points) >= stop_after)
+    tune(values, {name: PRESENT[name] for name in values}, restrictions, cost, lambda: len(points) >= stop_after)
     return points
 
 
@@ -36,11 +36,11 @@ def test_every_point_of_a_small_space_is_measured_once() -> None:
     assert {tuple(each.values()) for each in points} == {(b, u) for b in SMALL["block"] for u in SMALL["unroll"]}
 
 
-def test_a_large_space_is_searched_from_the_present_point_within_the_bound() -> None:
+def test_in_a_large_space_the_best_of_independent_parameters_is_found_within_the_bound() -> None:
     points = asked(LARGE)
-    assert points[0] == PRESENT
-    assert len({tuple(each.values()) for each in points}) == len(points)
-    assert MOST_POINTS // 2 <= len(points) <= MOST_POINTS
+    assert PRESENT in points
+    assert BEST in points
+    assert len({tuple(each.values()) for each in points}) == len(points) <= MOST_POINTS
     assert points == asked(LARGE)
 
 
@@ -57,12 +57,6 @@ def test_no_point_is_measured_when_it_is_over() -> None:
 
 def test_a_point_that_is_not_valid_does_not_end_the_search() -> None:
     assert len(asked(LARGE, invalid=256)) > 3
-
-
-def test_the_generators_of_random_numbers_stay_as_they_were() -> None:
-    before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
-    asked(LARGE)
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # type: ignore[index]  # noqa: NPY002
 
 
 def test_without_kernel_tuner_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
