@@ -93,7 +93,7 @@ class Played:
         self.said.append("check")
         return self.found.get(after, VERIFIED)
 
-    def registers(self, version: str) -> None:
+    def registers(self, version: str) -> int | None:
         return None
 
     def end_to_end(self, before: str, after: str) -> None:

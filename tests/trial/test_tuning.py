@@ -49,6 +49,12 @@ def test_restrictions_hold() -> None:
     assert all(each["block"] * each["elements"] <= 512 for each in points)
 
 
+def test_restrictions_of_several_conditions_hold() -> None:
+    rule = "unroll == 1 or ((unroll * block <= 512 and unroll * block * 2 <= 65536) and unroll * 64 > block)"
+    points = {(each["block"], each["unroll"]) for each in asked({**SMALL, "unroll": (1, 2, 4)}, rule)}
+    assert points == {(64, 1), (64, 2), (64, 4), (128, 1), (128, 4), (256, 1), (512, 1)}
+
+
 def test_no_point_is_measured_when_it_is_over() -> None:
     assert len(asked(SMALL, stop_after=3)) == 3
     assert len(asked(LARGE, stop_after=3)) == 3
