@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.catalogue.kernel_file import load_kernels
+from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.patch.parameters import Parameters, parameters_of
 from ncuview.patch.patch import Edit, NoEdit
+from tests.emulation import emulated_launch, needs_gpp, small
 from tests.patch.building import applied, cubin
 
 TEXT = """\
@@ -169,3 +172,20 @@ def test_a_source_that_cannot_be_read_has_no_parameters() -> None:
     found = parameters_of("int x;", "k.cu", "k")
     assert found.found == ()
     assert found.refused
+
+
+@needs_gpp
+@pytest.mark.parametrize("name", ["count_global", "gather_fields", "gather_records", "pairs_global"])
+def test_values_for_the_catalogue_compute_the_same(name: str, tmp_path: Path) -> None:
+    kernel = find_kernel(name)
+    found = parameters_of(kernel.path.read_text(encoding="utf-8"), str(kernel.path), kernel.function)
+    unroll = next((each.name for each in found.found if each.kind == "unroll"), None)
+    sizes = small(kernel, threads=1 << 11, elements=1 << 14).sizes
+    before = emulated_launch(launch_of(kernel, sizes))
+    for chosen in ({"block": 64}, {"block": 512}, {"block": 64, **({unroll: 2} if unroll else {})}):
+        path = tmp_path / str(len(list(tmp_path.iterdir()))) / kernel.path.parent.name / kernel.path.name
+        path.parent.mkdir(parents=True)
+        path.write_text(edited(found, **chosen).edited, encoding="utf-8")
+        after = emulated_launch(launch_of(load_kernels(path)[0], sizes))
+        assert not after.faults
+        assert [each.tobytes() for each in after.arrays] == [each.tobytes() for each in before.arrays]
