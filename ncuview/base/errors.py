@@ -196,6 +196,10 @@ class LauncherNotFound(ToolError):
     """PyCUDA is not installed; it is the extra ``ncuview[gpu]``."""
 
 
+class TunerNotFound(ToolError):
+    """Kernel Tuner is not installed; it is in the extra ``ncuview[try]``."""
+
+
 class ProgramError(NcuviewError):
     """The program that was to be profiled failed."""
 

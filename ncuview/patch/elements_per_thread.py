@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ncuview.patch.merged_blocks import merge_blocks
-from ncuview.patch.patch import Change, Replacement
+from ncuview.patch.merged_blocks import MergedBlocks, merge_blocks
+from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel
 from ncuview.patch.rewriting import closing, opening
 
@@ -30,6 +30,21 @@ def elements_per_thread(kernel: Kernel, lines: Sequence[int]) -> Change:
     """
     del lines
     merged = merge_blocks(kernel, ELEMENTS)
+    return Change(f"Process {merged.by} elements per thread", merged.assumes, _looped(kernel, merged))
+
+
+def in_elements(kernel: Kernel, by: int) -> Change:
+    """Let each block do the work of exactly ``by`` blocks, and divide the grid.
+
+    Raises:
+        Refused: As ``elements_per_thread``, or the grid has too few blocks for as many.
+    """
+    merged = merge_blocks(kernel, by)
+    if merged.by != by:
+        raise Refused(f"the grid of {kernel.name} has too few blocks to merge {by}")
+    return Change(f"Let each block do the work of {by}", merged.assumes, _looped(kernel, merged))
+
+
+def _looped(kernel: Kernel, merged: MergedBlocks) -> tuple[Replacement, ...]:
     start, end = opening(kernel.program, kernel.body), closing(kernel.program, kernel.body)
-    loop = (Replacement(start, start, merged.head), *merged.replacements, Replacement(end, end, merged.foot))
-    return Change(f"Process {merged.by} elements per thread", merged.assumes, loop)
+    return (Replacement(start, start, merged.head), *merged.replacements, Replacement(end, end, merged.foot))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ncuview.base.errors import NcuviewError
 from ncuview.base.expression import compile_expression
@@ -219,7 +219,7 @@ def _divided_text(kernel: Kernel, text: KernelText, axis: int, by: int, exact: b
     """The string of the grid in front matter, divided."""
     if axis >= len(text.launch.grid):
         raise Refused(f"the grid of {kernel.name} has no axis {'xyz'[axis]}")
-    place, written = _grid_strings(kernel.program.data)[axis], text.launch.grid[axis]
+    place, written = launch_strings(kernel.program.data, "grid")[axis], text.launch.grid[axis]
     if kernel.program.data[place.start : place.stop].decode("utf-8", "replace") != written:
         raise Refused("the front matter writes its grid in a way that is not understood")
     if exact and value_at_sizes(text, written) % by:
@@ -229,33 +229,38 @@ def _divided_text(kernel: Kernel, text: KernelText, axis: int, by: int, exact: b
     rounded = re.fullmatch(r"ceil\((.+) / (\d+)\)", written)
     if number is not None:
         return Replacement(place.start, place.stop, str(-(-number // by)))
-    if rounded is not None and _is_product(rounded[1]) and not exact:
+    if rounded is not None and is_product(rounded[1]) and not exact:
         divided = f"{rounded[1]} / {int(rounded[2]) * by}"
-    elif quotient is not None and _is_product(quotient[1]):
+    elif quotient is not None and is_product(quotient[1]):
         divided = f"{quotient[1]} / {int(quotient[2]) * by}"
     else:
-        divided = f"{written} / {by}" if _is_product(written) else f"({written}) / {by}"
+        divided = f"{written} / {by}" if is_product(written) else f"({written}) / {by}"
     return Replacement(place.start, place.stop, divided if exact else f"ceil({divided})")
 
 
-def _is_product(expression: str) -> bool:
+def is_product(expression: str) -> bool:
     """Whether a division may follow without parentheses: no sum or comparison stands outside parentheses."""
     while (shorter := re.sub(r"\([^()]*\)", "", expression)) != expression:
         expression = shorter
     return bool(re.fullmatch(r"[\w\s.*/]+", expression))
 
 
-def _grid_strings(data: bytes) -> list[range]:
-    """The bytes of each string in ``grid = [...]`` of front matter, without quotes."""
-    grid = re.match(
-        rb"/\*--- ncuview\r?\n(?:(?!---\*/).*\n)*?\[launch\][ \t]*\r?\n(?:(?![\[]|---\*/).*\n)*?grid[ \t]*=[ \t]*"
-        rb'(\[(?:[ \t]*"[^"\\\n]*"[ \t]*,?)+\])',
+def launch_strings(data: bytes, key: Literal["grid", "block"]) -> list[range]:
+    """The bytes of each string in ``grid = [...]`` of front matter, without quotes; or of ``block = [...]``.
+
+    Raises:
+        Refused: It is written in another way.
+    """
+    found = re.match(
+        rb"/\*--- ncuview\r?\n(?:(?!---\*/).*\n)*?\[launch\][ \t]*\r?\n(?:(?![\[]|---\*/).*\n)*?"
+        + key.encode()
+        + rb'[ \t]*=[ \t]*(\[(?:[ \t]*"[^"\\\n]*"[ \t]*,?)+\])',
         data,
     )
-    if grid is None:
-        raise Refused("the front matter writes its grid in a way that is not understood")
-    start = grid.start(1)
-    return [range(start + each.start(1), start + each.end(1)) for each in re.finditer(rb'"([^"]*)"', grid[1])]
+    if found is None:
+        raise Refused(f"the front matter writes its {key} in a way that is not understood")
+    start = found.start(1)
+    return [range(start + each.start(1), start + each.end(1)) for each in re.finditer(rb'"([^"]*)"', found[1])]
 
 
 def _divided_node(kernel: Kernel, launch: Launch, axis: int, by: int, exact: bool) -> Replacement:

@@ -1,7 +1,7 @@
 """Prove that a kernel's threads are independent, each on the elements of its global index, and find the index's bound.
 
 ``bound_of_threads`` takes a ``Kernel`` and returns the parameter's name, or raises ``Refused``.
-Such a kernel may be launched with any block size.
+Such a kernel may be launched with any block size. ``check_numbered`` proves less: with the same number of threads.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ def bound_of_threads(kernel: Kernel) -> str:
     Raises:
         Refused: Threads cooperate, depend on the block otherwise, or are not bounded by a parameter.
     """
-    check_known_names(kernel)
-    _check_threads_are_alone(kernel)
-    number, totals = _number(kernel), _matching(kernel, _ALL_THREADS)
+    number, totals = check_numbered(kernel), _matching(kernel, _ALL_THREADS)
     loops = [node for node in kernel.of_type("for_statement") if _is_over(kernel, node, number)]
     guarded: Sequence[Node]
     if loops:
@@ -48,6 +46,22 @@ def bound_of_threads(kernel: Kernel) -> str:
         )
     _check_nothing_else_acts(kernel, guarded)
     return bound
+
+
+def check_numbered(kernel: Kernel) -> str:
+    """The variable of the global index, by which alone threads differ: any blocks with as many threads do the same.
+
+    Raises:
+        Refused: Threads cooperate, or depend on the block otherwise.
+    """
+    check_known_names(kernel)
+    _check_threads_are_alone(kernel)
+    return _number(kernel)
+
+
+def covers_by_loop(kernel: Kernel) -> bool:
+    """Whether threads go on by the number of all threads, so that any grid covers the data."""
+    return bool(_matching(kernel, _ALL_THREADS))
 
 
 def _check_threads_are_alone(kernel: Kernel) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ncuview.patch.constants import integer
 from ncuview.patch.loops import Counted, counted
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, above, child, line_of, on_lines, within
@@ -58,6 +59,37 @@ def unroll(kernel: Kernel, lines: Sequence[int]) -> Change:
         raise refusals[0] if refusals else Refused(marked)
     where = " and ".join(str(line) for line in sorted(line_of(loop.node) for loop in loops))
     return Change(f"Unroll the loop{'s' * (len(loops) > 1)} on line {where}", "", tuple(replacements))
+
+
+def unrollable(kernel: Kernel) -> Iterator[tuple[int, Counted, int]]:
+    """The innermost loops to which a factor can be given: their number, the loop, and its factor; 0 without one."""
+    for number, node in enumerate(dict.fromkeys(_innermost(kernel, ()))):
+        try:
+            loop = _counting_loop(kernel, node, fixed=False)
+            made = _with_factor(kernel, loop, "")
+        except Refused:
+            continue
+        if "#pragma" in made.text:
+            yield number, loop, 0
+        elif (factor := integer(kernel.program.data[made.start : made.end].strip(b"() \t").decode())) is not None:
+            yield number, loop, factor
+
+
+def unrolled(kernel: Kernel, number: int, factor: int) -> Change:
+    """Unroll an innermost loop by a factor; 1 forbids it.
+
+    Args:
+        kernel: The kernel.
+        number: The loop's, as ``unrollable`` gives it.
+        factor: How many iterations become one.
+
+    Raises:
+        Refused: It is no counting loop.
+    """
+    node = list(dict.fromkeys(_innermost(kernel, ())))[number]
+    made = _with_factor(kernel, _counting_loop(kernel, node, fixed=False), f" {factor}")
+    title = f"Unroll the loop on line {line_of(node)} by {factor}"
+    return Change(title if factor > 1 else f"Do not unroll the loop on line {line_of(node)}", "", (made,))
 
 
 def _innermost(kernel: Kernel, lines: Sequence[int]) -> Iterator[Node]:
@@ -111,9 +143,15 @@ def _counting_loop(kernel: Kernel, node: Node, *, fixed: bool) -> Counted:
 
 def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
     """The pragma to insert, or to change where it forbids unrolling; None where the loop is unrolled already."""
-    program, start = kernel.program, loop.node.start_byte
     part = _OPEN_PART if loop.iterations is None else 0 if loop.iterations <= _ALL_ITERATIONS else _PART
-    argument = f" {part}" if part else ""
+    made = _with_factor(kernel, loop, f" {part}" if part else "")
+    old = kernel.program.data[made.start : made.end].strip(b"() \t")
+    return made if "#pragma" in made.text or old == b"1" else None
+
+
+def _with_factor(kernel: Kernel, loop: Counted, argument: str) -> Replacement:
+    """The pragma with this argument, inserted, or in place of the argument of the one that is there."""
+    program, start = kernel.program, loop.node.start_byte
     line = program.data.rfind(b"\n", 0, start) + 1
     margin = program.data[line:start].decode("utf-8", "surrogateescape")
     if margin.strip(" \t"):
@@ -122,8 +160,6 @@ def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
         raise Refused(f"the loop on line {line_of(loop.node)} is the body of another statement without braces")
     found = _PRAGMA.search(program.data[:line])
     if found is not None:
-        if found["factor"].strip(b"() \t") != b"1":
-            return None
         return Replacement(found.start("factor"), found.end("factor"), argument)
     end = program.data.find(b"\n", start)
     newline = "\r\n" if end > 0 and program.data[end - 1 : end] == b"\r" else "\n"

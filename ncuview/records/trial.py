@@ -15,7 +15,8 @@ from ncuview.records.schema import Limits
 from ncuview.records.shown import Shown
 
 Decision = Literal["kept", "no gain", "refuted", "unproven", "not written", "not built", "withdrawn", "not tried"]
-"""``kept``: verified and faster. ``no gain``: the interval of the measured ratio includes the least gain or less.
+"""``kept``: verified and faster. ``no gain``: the interval of the measured ratio includes the least gain or less, or
+other values of the same parameters gain more.
 ``refuted``: a check failed. ``unproven``: a check could not be made. ``not written``: an obligation is not proven from
 the source. ``not built``: the compiler refused it. ``withdrawn``: without the waste the kernel is not faster.
 ``not tried``: the budget ended, or the trial was interrupted."""
@@ -70,6 +71,8 @@ class Attempt:
     """The checks that it passed, as clauses."""
     diff: str
     """The change against the source before it, which ``git apply`` takes; empty where it was not written."""
+    explained: str = ""
+    """Of a kept value of a parameter, the counter that explains the gain, as a clause; else empty."""
 
 
 @dataclass(frozen=True)

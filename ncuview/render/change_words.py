@@ -2,7 +2,7 @@
 
 Example: ``grid 1 -> 256x256; sectors per store request 32 -> 4; ...; time -69%``.
 
-The module also has the phrases for one metric, one rule and the time.
+The module also has the phrases for one rule and the time.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from ncuview.base.figures import duration
 from ncuview.comparison.compare import Pair
-from ncuview.comparison.counters import MetricChange, RuleChange
+from ncuview.comparison.counters import RuleChange
+from ncuview.comparison.metric_words import metric_change_words
 
 _CLAUSES = 3
 """The most metrics that are named."""
-_PREFIXES = ((1e9, " G"), (1e6, " M"), (1e3, " k"))
 
 
 def change_sentence(pair: Pair) -> str:
@@ -35,12 +34,6 @@ def time_words(pair: Pair) -> str:
         return f"time unchanged within the {pair.spread:.0%} that runs differ by"
     change = pair.after_ns / pair.before_ns - 1
     return f"time {change:+.0%}" if change < 1 else f"time x{1 + change:.3g}"
-
-
-def metric_change_words(change: MetricChange) -> str:
-    """``sectors per store request 32 -> 4``."""
-    was, now = (_amount(value, change) for value in (change.before, change.after))
-    return f"{change.words} {was} -> {now}"
 
 
 def _mechanisms(pair: Pair) -> Iterator[str]:
@@ -72,20 +65,3 @@ def _bottleneck(pair: Pair) -> Iterator[str]:
     was, now = pair.longest
     if was.bottleneck != now.bottleneck:
         yield f"bottleneck {was.bottleneck_name} -> {now.bottleneck_name}"
-
-
-def _amount(value: float | None, change: MetricChange) -> str:
-    """A number with three significant digits, in a unit that fits it."""
-    if value is None:
-        return "none"
-    if change.unit == "%":
-        return f"{value:.0f}%"
-    if change.unit == "ratio 0-1":
-        return f"{value:.0%}"
-    if change.unit == "ns":
-        return duration(value, digits=3)
-    unit = "B" if change.unit == "byte" else ""
-    for scale, letter in _PREFIXES:
-        if abs(value) >= scale:
-            return f"{value / scale:.3g}{letter}{unit}"
-    return f"{value:.3g} {unit}".rstrip()

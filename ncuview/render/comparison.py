@@ -17,8 +17,9 @@ from rich.text import Text
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
 from ncuview.comparison.compare import Comparison, Pair, extent_words, launch_words
+from ncuview.comparison.metric_words import metric_change_words
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.render.change_words import change_sentence, metric_change_words, rule_change_words, time_words
+from ncuview.render.change_words import change_sentence, rule_change_words, time_words
 from ncuview.render.terminal import page_console, page_text, plain_table, print_gaps, row
 from ncuview.render.text import safe_text
 from ncuview.render.words import Detail, provenance, step_words

@@ -159,6 +159,13 @@ def _reasons(attempts: Sequence[Attempt]) -> Iterator[str]:
             yield f"{each.title}: {each.decision}, {each.reason}" if each.reason else f"{each.title}: {each.decision}"
 
 
+def explanations(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """``Launch blocks of 512 threads instead of 256: 1.08x, occupancy 48% -> 71%``, for values of parameters."""
+    for each in attempts:
+        if each.explained and each.measured:
+            yield f"{each.title}: {factor(each.measured.best)}, {each.explained}"
+
+
 def _assumptions(trial: Trial) -> Iterator[str]:
     return (f"{each.title}: {each.assumes}" for each in trial.kept if each.assumes)
 
@@ -168,6 +175,8 @@ def _kept(console: Console, trial: Trial, patch: Sequence[str]) -> None:
     if not trial.kept:
         return
     row(console, "Checked", Text(", ".join(dict.fromkeys(check for each in trial.kept for check in each.checks))))
+    for sentence in explanations(trial.kept):
+        row(console, "Explained", Text(sentence))
     if trial.after:
         row(console, "Now", Text(bottleneck_sentence(trial.after)))
     console.print()

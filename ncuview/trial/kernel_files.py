@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ncuview.base.errors import CompileFailed, KernelFileError
+from ncuview.base.errors import CompileFailed, KernelFileError, NcuviewError
 from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import launch_of
@@ -119,6 +119,13 @@ class KernelFileBench:
                 found, verdict="unproven", reason=f"results differ: {found.reason}. It assumes that {edit.assumes}"
             )
         return found
+
+    def registers(self, version: Build) -> int | None:
+        """The registers per thread, from the machine code; None where it cannot be read."""
+        try:
+            return self._code_of(version).registers
+        except NcuviewError:
+            return None
 
     def end_to_end(self, before: Build, after: Build) -> None:
         """A kernel file is no program."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ncuview.base.errors import ProgramFailed
+from ncuview.base.errors import NcuviewError, ProgramFailed
 from ncuview.catalogue.launcher.ratios import LOOKS, ratio_of
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import Edit
@@ -152,6 +152,13 @@ class ProgramBench:
         if verdict.verdict == "refuted" and edit.assumes:
             verdict = Verification("unproven", verdict.check, f"{verdict.reason}. It assumes that {edit.assumes}")
         return self._memory(before, after, verdict.passed) if verdict.verdict == "verified" else verdict
+
+    def registers(self, version: ProgramVersion) -> int | None:
+        """The registers per thread, from the machine code; None where it cannot be read."""
+        try:
+            return self._code_of(version).registers
+        except NcuviewError:
+            return None
 
     def end_to_end(self, before: ProgramVersion, after: ProgramVersion) -> Gain | None:
         """How many times as fast the runs of a version are from start to end, from the last runs in turns."""

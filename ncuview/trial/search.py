@@ -2,19 +2,25 @@
 
 ``Bench`` is what a kind of target can do: compile, judge, check and time versions of its source. The search asks for
 the findings of the present version and the bounds that their ablations measure, makes the changes that they ask for,
-keeps the first one that is verified and gains, and begins again with that version, until nothing gains or time is up.
+keeps the first one that is verified and gains, and begins again with that version. Where no change gains, it looks for
+better values of the parameters, keeps the best that are verified, and begins again, until nothing gains or time is up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
+from ncuview.base.errors import TunerNotFound
+from ncuview.comparison.metric_words import explained
 from ncuview.patch import Edit, NoEdit, changes_for
+from ncuview.patch.parameters import parameters_of
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Attempt, Bound
+from ncuview.trial.space import REGISTERS, space_of
 from ncuview.trial.timing import Timing
+from ncuview.trial.tuning import tune
 from ncuview.trial.verify import Verification
 
 LEAST_GAIN = 1.02
@@ -62,6 +68,9 @@ class Bench(Protocol[V]):
 
     def check(self, before: V, after: V, edit: Edit) -> Verification:
         """Whether a version computes what the one before the edit does."""
+
+    def registers(self, version: V) -> int | None:
+        """The registers per thread of a version; None where they are unknown."""
 
     def end_to_end(self, before: V, after: V) -> Gain | None:
         """How many times as fast a program is from start to end; None where the target is none."""
@@ -124,28 +133,39 @@ def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say
     Raises:
         NcuviewError: GPU or compiler failed.
     """
-    tried = {found.source}
-    while not found.stopped and _step(bench, found, tried, time_is_up, say):
-        pass
+    tried, untuned = {found.source}, True
+    _judge(bench, found, say)
+    while not found.stopped:
+        before, tunes = found.diagnosis, False
+        if not _step(bench, found, tried, time_is_up, say):
+            if found.stopped or not untuned or (before and before.verdict == "near-peak"):
+                return
+            tunes = True
+            if not _tune(bench, found, tried, time_is_up, say):
+                return
+        untuned = not tunes
+        _judge(bench, found, say)
+        if tunes:
+            _explain(found, before)
+
+
+def _judge(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> None:
+    say("profile")
+    found.diagnosis = bench.judge(found.version)
+    found.first = found.first or found.diagnosis
 
 
 def _step(
     bench: Bench[V], found: Found[V], tried: set[str], time_is_up: Callable[[], bool], say: Callable[[str], None]
 ) -> bool:
     """Try the changes of the present version; whether one was kept."""
-    say("profile")
-    found.diagnosis = bench.judge(found.version)
-    found.first = found.first or found.diagnosis
     for candidate in _candidates(bench, found, say):
         attempt = candidate.attempt(found.kept, bench.path)
         if candidate.bound and candidate.bound.withdrawn:
             found.attempts.append(replace(attempt, decision="withdrawn", reason=candidate.bound.withdrawn))
             continue
         if isinstance(candidate.change, NoEdit):
-            if (attempt.optimization, attempt.reason) not in {
-                (each.optimization, each.reason) for each in found.attempts
-            }:
-                found.attempts.append(attempt)
+            _note(found, attempt)
             continue
         source = candidate.change.edited
         if source in tried:
@@ -156,11 +176,79 @@ def _step(
             found.attempts.append(replace(attempt, reason=found.stopped))
             continue
         say(attempt.title)
-        made = _tried(bench, found, attempt, candidate.change)
-        found.attempts.append(made)
-        if made.decision == "kept":
+        made = _tried(bench, found.version, attempt, candidate.change)
+        found.attempts.append(made.attempt)
+        if made.version is not None:
+            found.source, found.version, found.kept = source, made.version, found.kept + 1
             return True
     return False
+
+
+def _note(found: Found[V], attempt: Attempt) -> None:
+    """Say once why a change was not made."""
+    if (attempt.optimization, attempt.reason) not in {(each.optimization, each.reason) for each in found.attempts}:
+        found.attempts.append(attempt)
+
+
+def _tune(
+    bench: Bench[V], found: Found[V], tried: set[str], time_is_up: Callable[[], bool], say: Callable[[str], None]
+) -> bool:
+    """Look for better values of the parameters; whether some were kept: the best ones, at each moment."""
+    base, version, step = found.source, found.version, found.kept
+    parameters = parameters_of(base, bench.path, bench.kernel)
+    if parameters.refused:
+        refused = NoEdit(parameters.refused)
+        _note(found, Candidate("launch_configuration", refused, None, None).attempt(step, bench.path))
+    space = space_of(parameters, found.diagnosis, bench.registers(version))
+    best = 1.0
+    place: int | None = None
+
+    def cost_of(values: Mapping[str, int]) -> float | None:
+        nonlocal best, place
+        edit = parameters.edit(values)
+        if all(values[name] == space.present[name] for name in values):
+            return 1.0
+        if isinstance(edit, NoEdit) or edit.edited in tried:
+            return None
+        tried.add(edit.edited)
+        say(edit.title)
+        attempt = Candidate(parameters.optimization(values), edit, None, None).attempt(step, bench.path)
+        made = _tried(bench, version, attempt, edit, better_than=best, threads=parameters.threads(values))
+        found.attempts.append(made.attempt)
+        measured = made.attempt.measured
+        if made.version is not None and measured is not None:
+            if place is not None:
+                reason = f"{edit.title[:1].lower()}{edit.title[1:]} gains more"
+                found.attempts[place] = replace(found.attempts[place], decision="no gain", reason=reason)
+            best, place = measured.best, len(found.attempts) - 1
+            found.source, found.version, found.kept = edit.edited, made.version, step + 1
+        if measured is None or made.attempt.decision in {"refuted", "unproven"}:
+            return None
+        return 1 / measured.best
+
+    def is_over() -> bool:
+        if time_is_up():
+            found.stopped = "the time is up"
+        return bool(found.stopped)
+
+    try:
+        if space.values:
+            tune(space.values, space.present, space.restrictions, cost_of, is_over)
+    except TunerNotFound as missing:
+        reason = f"{missing}: {missing.hint}"
+        attempt = Candidate("launch_configuration", NoEdit(reason), None, None).attempt(step, bench.path)
+        _note(found, replace(attempt, decision="not tried"))
+    return place is not None
+
+
+def _explain(found: Found[V], before: LaunchDiagnosis | None) -> None:
+    """Say of the values that were kept last what counters explain."""
+    if before and found.diagnosis:
+        said = explained(before, found.diagnosis) or "no counter explains it"
+    else:
+        said = "counters could not be read"
+    place = max(number for number, each in enumerate(found.attempts) if each.decision == "kept")
+    found.attempts[place] = replace(found.attempts[place], explained=said)
 
 
 def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> Iterator[Candidate]:
@@ -188,29 +276,55 @@ def _expected(finding: Finding, bound: Bound | None) -> float:
     return min(best, bound.gain.best) if bound and bound.is_bound else best
 
 
-def _tried(bench: Bench[V], found: Found[V], attempt: Attempt, edit: Edit) -> Attempt:
-    """Compile, time and check a change, and keep it in ``found`` if it gains. The cheapest steps come first."""
-    before, source = found.version, edit.edited
+@dataclass(frozen=True)
+class _Tried(Generic[V]):
+    """What became of a change, and the version where it is verified and gains."""
+
+    attempt: Attempt
+    version: V | None = None
+
+
+def _tried(
+    bench: Bench[V],
+    before: V,
+    attempt: Attempt,
+    edit: Edit,
+    better_than: float = 1.0,
+    threads: int | None = None,
+) -> _Tried[V]:
+    """Compile, time and check a change, the cheapest first -> what became of it.
+
+    Args:
+        bench: The target.
+        before: The version that it changes.
+        attempt: The change, before it is tried.
+        edit: The same.
+        better_than: What the median of its gain must exceed.
+        threads: The threads of its blocks, where they are a parameter.
+    """
     try:
-        after = bench.build(source)
+        after = bench.build(edit.edited)
     except NotBuilt as refused:
-        return replace(attempt, decision="not built", reason=str(refused))
+        return _Tried(replace(attempt, decision="not built", reason=str(refused)))
+    if threads and (registers := bench.registers(after)) and (threads * registers > REGISTERS):
+        words = f"blocks of {threads} threads with {registers} registers each do not fit a multiprocessor"
+        return _Tried(replace(attempt, decision="not built", reason=words))
     try:
         timing = bench.time(before, after)
     except NotTimed as failed:
-        return _checked(attempt, bench.check(before, after, edit)) or replace(
-            attempt, decision="unproven", reason=str(failed)
-        )
+        rejected = _checked(attempt, bench.check(before, after, edit))
+        return _Tried(rejected or replace(attempt, decision="unproven", reason=str(failed)))
     attempt = replace(attempt, measured=gain_of(timing))
     if timing.outcome == "impossible":
-        return replace(attempt, decision="refuted", reason=timing.reason)
+        return _Tried(replace(attempt, decision="refuted", reason=timing.reason))
     if timing.outcome != "faster" or timing.ratio.low < LEAST_GAIN:
-        return replace(attempt, decision="no gain", reason=timing.reason or "it is hardly faster")
+        return _Tried(replace(attempt, decision="no gain", reason=timing.reason or "it is hardly faster"))
+    if timing.ratio.median <= better_than:
+        return _Tried(replace(attempt, decision="no gain", reason="other values gain more"))
     verification = bench.check(before, after, edit)
     if (rejected := _checked(attempt, verification)) is not None:
-        return rejected
-    found.source, found.version, found.kept = source, after, found.kept + 1
-    return replace(attempt, decision="kept", checks=verification.passed)
+        return _Tried(rejected)
+    return _Tried(replace(attempt, decision="kept", checks=verification.passed), after)
 
 
 def _checked(attempt: Attempt, verification: Verification) -> Attempt | None:

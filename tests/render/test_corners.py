@@ -24,6 +24,7 @@ from ncuview.cli import printing
 from ncuview.cli.printing import color, discard_stdout, print_text, width
 from ncuview.comparison.compare import compare
 from ncuview.comparison.counters import MetricChange
+from ncuview.comparison.metric_words import metric_change_words
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
 from ncuview.programs.rule_file import program_rules
@@ -33,7 +34,6 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Attained, Calibration, Device, Figure, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
-from ncuview.render.change_words import metric_change_words
 from ncuview.render.history import render_history
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.roofline import counted_operations, rooflines

@@ -81,6 +81,16 @@ def test_the_page_says_the_result_first_and_why_not_for_the_rest(width: int) -> 
     assert "+    __shared__ float tile[32][33];" in page
 
 
+def test_the_page_explains_values_of_parameters() -> None:
+    gain = Gain(1.07, 1.08, 1.09)
+    title = "Launch blocks of 512 threads instead of 256"
+    tuned = trial(attempt(title, measured=gain, explained="occupancy 48% -> 71%"))
+    sentence = f"{title}: 1.08x, occupancy 48% -> 71%"
+    assert sentence in " ".join(trial_page(tuned, width=100, color=False).split())
+    assert sentence.replace(">", "&gt;") in trial_html(tuned)
+    assert json.loads(trial_document(tuned))["attempts"][0]["explained"] == "occupancy 48% -> 71%"
+
+
 def test_a_bound_that_bounds_nothing_is_not_shown_as_one() -> None:
     weak = attempt(
         "Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "", "it is still global", "")

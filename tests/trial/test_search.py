@@ -9,7 +9,7 @@ import pytest
 
 from ncuview.catalogue.launcher.ratios import Ratio
 from ncuview.patch.patch import Edit, Refused
-from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleId, SourceLine
+from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleId, SourceLine, TextbookMetric
 from ncuview.records.diagnosis import Verdict as DiagnosisVerdict
 from ncuview.records.trial import Bound
 from ncuview.trial.search import Found, NotBuilt, NotTimed, search
@@ -92,6 +92,9 @@ class Played:
         assert before != after == edit.edited
         self.said.append("check")
         return self.found.get(after, VERIFIED)
+
+    def registers(self, version: str) -> int | None:
+        return None
 
     def end_to_end(self, before: str, after: str) -> None:
         return None
@@ -230,4 +233,63 @@ def test_without_counters_all_changes_that_apply_are_tried(monkeypatch: pytest.M
         ("not written", "a barrier stands in a branch"),
         ("kept", ""),
     ]
-    assert [each.optimization for each in found.attempts[2:]] == ["lower_precision"]  # nothing is said twice
+    # Nothing is said twice, and after the changes the parameters have their turn.
+    assert [each.optimization for each in found.attempts[2:]] == ["lower_precision", "launch_configuration"]
+
+
+LAUNCHED = SOURCE + "void f(float *o, float *i, int n) { k<<<(n + 255) / 256, 256>>>(o, i, n); }\n"
+OF_512 = LAUNCHED.replace("255) / 256, 256>>>", "511) / 512, 512>>>")
+
+
+@dataclass
+class Tuned(Played):
+    """A bench whose changes of parameters take as long as the original, but for those in ``times``."""
+
+    occupancy: Mapping[str, float] = field(default_factory=dict)
+    registers_of: Mapping[str, int] = field(default_factory=dict)
+    verdict: DiagnosisVerdict = "unclear"
+
+    def judge(self, version: str) -> LaunchDiagnosis | None:
+        made = replace(launch_with_advice(), outcomes=(), verdict=self.verdict, bottleneck="latency", attained=0.4)
+        held = TextbookMetric(self.occupancy[version], "ratio 0-1", "sm__maximum_warps_per_active_cycle_pct / 100")
+        units = {"issue": 0.2, "dram": 0.2, "latency": 0.9}
+        return replace(made, units=units, metrics={"theoretical_occupancy": held})
+
+    def time(self, before: str, after: str) -> Timing:
+        return super().time(before, after) if after in self.times else SAME
+
+    def registers(self, version: str) -> int | None:
+        return self.registers_of.get(version)
+
+
+def tuned(bench: Played) -> Found[str]:
+    found = Found(LAUNCHED, LAUNCHED)
+    search(bench, found, lambda: False, lambda _: None)
+    return found
+
+
+def test_better_values_of_parameters_are_kept_and_explained_by_a_counter() -> None:
+    found = tuned(Tuned({}, {OF_512: FASTER}, occupancy={LAUNCHED: 0.48, OF_512: 0.71}))
+    (kept,) = [each for each in found.attempts if each.decision == "kept"]
+    assert (kept.title, kept.measured) == ("Launch blocks of 512 threads instead of 256", GAIN)
+    assert kept.explained == "occupancy that fits 48% -> 71%"
+    assert found.source == OF_512
+
+
+def test_a_gain_that_no_counter_explains_says_so() -> None:
+    found = tuned(Tuned({}, {OF_512: FASTER}, occupancy={LAUNCHED: 0.48, OF_512: 0.48}))
+    (kept,) = [each for each in found.attempts if each.decision == "kept"]
+    assert kept.explained == "no counter explains it"
+
+
+def test_a_block_whose_registers_do_not_fit_is_not_launched() -> None:
+    bench = Tuned({}, {OF_512: FASTER}, occupancy={LAUNCHED: 0.48}, registers_of={OF_512: 200})
+    found = tuned(bench)
+    (large,) = [each for each in found.attempts if each.title.startswith("Launch blocks of 512")]
+    assert (large.decision, large.measured) == ("not built", None)
+    assert large.reason == "blocks of 512 threads with 200 registers each do not fit a multiprocessor"
+    assert found.source == LAUNCHED
+
+
+def test_a_version_near_its_peak_keeps_its_values() -> None:
+    assert tuned(Tuned({}, {}, occupancy={LAUNCHED: 0.48}, verdict="near-peak")).attempts == []

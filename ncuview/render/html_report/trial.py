@@ -11,7 +11,7 @@ from ncuview.records.diagnosis import Gain
 from ncuview.records.trial import Attempt, Trial
 from ncuview.render.html_report.elements import Part, dim, element, heading, number, scrolled, section, table
 from ncuview.render.html_report.page import page, shipped
-from ncuview.render.trial import conditions, result_sentence
+from ncuview.render.trial import conditions, explanations, result_sentence
 from ncuview.render.words import bottleneck_sentence
 
 
@@ -37,6 +37,8 @@ def _result(trial: Trial) -> Iterator[Part]:
         yield element("p", f"{trial.failure.message}. {trial.failure.hint}", css="warn", role="alert")
     if trial.before:
         yield element("p", f"Before: {bottleneck_sentence(trial.before)}.")
+    for sentence in explanations(trial.kept):
+        yield element("p", f"{sentence}.")
     if trial.after:
         yield element("p", f"Now: {bottleneck_sentence(trial.after)}.")
     if trial.remark:
