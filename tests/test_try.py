@@ -61,7 +61,11 @@ def test_of_a_file_all_changes_that_apply_are_shown(tmp_path: Path) -> None:
     [
         ([], "name either one target or a program"),
         (["transposeNaive", "--", "./app"], "name either one target or a program"),
-        (["transposeNaive", "--build", "make"], "--build and --check are for programs"),
+        (["transposeNaive", "--build", "make"], "--build, --check and --tree are for programs"),
+        (["transposeNaive", "--tree", "."], "--build, --check and --tree are for programs"),
+        (["lost.py"], "there is no Python file lost.py"),
+        (["--tree", "lost", "--", "./app"], "there is no folder lost"),
+        (["app.py", "--dry-run"], "--dry-run is for kernels"),
         (["transposeNaive", "--budget", "soon"], "--budget 'soon' is no time"),
         (["transposeNaive", "--budget", "0s"], "--budget '0s' is no time"),
         (["transposeNaive", "--grid", "1"], "are for .cu files"),

@@ -35,6 +35,7 @@ from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.tile_rows import tile_rows
 from ncuview.patch.tile_transposed import tile_transposed
+from ncuview.patch.triton_launch import is_triton_kernel, triton_changes
 from ncuview.patch.unroll import unroll
 from ncuview.patch.vector_access import vector_access
 from ncuview.reader.source import local_file
@@ -116,6 +117,13 @@ def changes_for(
     Yields:
         The optimization, and the edit or why there is none.
     """
+    if is_triton_kernel(source, path, kernel):
+        if finding is None or finding.optimization == "launch_configuration":
+            yield from (("launch_configuration", change) for change in triton_changes(source, kernel))
+        else:
+            reason = f"{kernel} is a kernel of Triton, of which only the constants of its launch are changed"
+            yield cast("Optimization", finding.optimization), NoEdit(reason)
+        return
     if finding is None:
         lines: tuple[int, ...] = ()
         makers = [(optimization, maker) for optimization, makers in STRUCTURAL.items() for maker in makers]

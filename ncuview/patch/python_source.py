@@ -123,6 +123,10 @@ class PythonSource:
                 return False
         return True
 
+    def reads(self, name: str) -> Sequence[ast.Name]:
+        """Where the file reads a name."""
+        return self._reads.get(name, ())
+
     @cached_property
     def _reads(self) -> Mapping[str, Sequence[ast.Name]]:
         found: defaultdict[str, list[ast.Name]] = defaultdict(list)
@@ -139,7 +143,7 @@ class PythonSource:
         names = [each.id for each in outer.targets if isinstance(each, ast.Name)]
         if len(outer.targets) != 1 or not names or self.value_of(names[0]) is not value:
             return None
-        return list(self._reads.get(names[0], ()))
+        return list(self.reads(names[0]))
 
     def string_of(self, kernel: str) -> CudaString:
         """The string that defines a kernel.

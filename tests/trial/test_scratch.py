@@ -16,7 +16,7 @@ from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     made = tmp_path / "tree"
-    for name in ("src/k.cu", ".git/HEAD", "build/CMakeCache.txt", "build/k.o", "data/in.txt"):
+    for name in ("src/k.cu", ".git/HEAD", "build/CMakeCache.txt", "build/k.o", ".venv/pyvenv.cfg", "data/in.txt"):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(name)
     (made / "inside").symlink_to(made / "data")
