@@ -123,16 +123,16 @@ class PythonLaunch:
     def _is_quotient(self, node: ast.expr, by: int, of: ast.expr) -> bool:
         """Whether an expression is ``(of + by - 1) // by``, of a variable that has one value."""
         of = of.args[0] if isinstance(of, ast.Call) and last_name(of.func) in _INTEGERS and of.args else of
-        if not isinstance(of, ast.Name):
+        if not _is_variable(of):
             return False
         if isinstance(node, ast.Name) or not isinstance(self.grid, ast.Tuple):
-            if not self.python.is_settled(of.id):
+            if not self.python.is_settled(ast.unparse(of)):
                 return False  # the grid is computed before the launch, where the variable may have another value
             node = (self.python.value_of(node.id) or node) if isinstance(node, ast.Name) else node
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
             return False
         name, more = _sum(self.python, node.left)
-        return name == of.id and more == by - 1 and constant(self.python, node.right) == by
+        return name == ast.unparse(of) and more == by - 1 and constant(self.python, node.right) == by
 
 
 def python_launch(kernel: Kernel) -> PythonLaunch | None:
@@ -238,10 +238,15 @@ def constant(python: PythonSource, node: ast.expr, depth: int = 0) -> int | None
     return value if value is None or abs(value) <= _LARGEST else None
 
 
+def _is_variable(node: ast.expr) -> bool:
+    """Whether an expression is a name, or an attribute such as ``x.size``."""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_variable(node.value))
+
+
 def _sum(python: PythonSource, node: ast.expr) -> tuple[str, int]:
     """A variable and the constant that is added to it; without name where the expression is none."""
-    if isinstance(node, ast.Name):
-        return node.id, 0
+    if _is_variable(node):
+        return ast.unparse(node), 0
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         name, sign = _sum(python, node.left), -1 if isinstance(node.op, ast.Sub) else 1
         more = constant(python, node.right)

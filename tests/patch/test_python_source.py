@@ -6,7 +6,10 @@ import ast
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ncuview.patch import Edit, NoEdit, changes_for, lines_in
@@ -18,6 +21,8 @@ from ncuview.patch.program import Kernel, Program
 from ncuview.patch.python_launch import check_in_python
 from ncuview.patch.python_source import kernels_in
 from ncuview.records.diagnosis import Finding, Fix, SourceLine
+from tests.emulation import Array, needs_gpp
+from tests.patch.structural import SOME_ORDERS, same
 from tests.render.sample import advice_finding
 
 SCALE = """
@@ -204,6 +209,17 @@ def test_structural_changes_of_string_and_grid_are_one_patch(tmp_path: Path) -> 
     assert any("k((((N + BLOCK - 1) // BLOCK + 3) // 4,), (BLOCK,)" in after for after in titles.values())
 
 
+def test_an_attribute_is_the_bound_where_it_stands_in_the_same_call() -> None:
+    def covered(head: str, grid: str) -> bool:
+        found = kernel(APP.replace(LAUNCH, f"{head}k({grid}, (BLOCK,), (y, x, x.size))\n"))
+        return check_covered(found, 0, next(each for each in found.uses("n")))
+
+    assert covered("", "((x.size + BLOCK - 1) // BLOCK,)") is False
+    for head, grid in [("", "((y.size + 255) // 256,)"), ("blocks = (x.size + 255) // 256\n", "(blocks,)")]:
+        with pytest.raises(Refused, match="is not shown to reach n"):
+            covered(head, grid)
+
+
 @pytest.mark.parametrize(
     ("head", "grid", "is_proven"),
     [
@@ -264,3 +280,42 @@ def test_a_refusal_is_the_reason_of_the_change() -> None:
     (found, *_) = [each for _, each in changes_for(HEAD + f"s = r'''{SCALE}'''\n", "app.py", "scale", None)]
     assert isinstance(found, NoEdit)
     assert "is not compiled in this file" in found.reason
+
+
+@needs_gpp
+def test_string_and_grid_together_compute_what_they_did(tmp_path: Path) -> None:
+    source = APP.replace("N = 1 << 20\n", "N = int(input())\n")
+    made = {edit.edited: edit for edit in changed(source, None)}
+    assert len(made) == 2
+    for edit in made.values():
+        after = applied(source, edit, tmp_path)
+        for n in (1, 255, 1000, 4096):
+            (_, before_grid), (text, grid) = (_run(each, n) for each in (source, after))
+            given = np.arange(n, dtype=np.float32)
+            arguments: list[Array | np.generic] = [np.zeros(n, np.float32), given, np.int32(n)]
+            same(SCALE, text, arguments, before_grid, (256, 1, 1), kernel="scale", grid_after=grid, orders=SOME_ORDERS)
+
+
+def _run(source: str, n: int) -> tuple[str, tuple[int, int, int]]:
+    """The CUDA source and the grid that a program passes for a size."""
+    found: dict[str, Any] = {}
+
+    class Cupy(ModuleType):
+        float32 = "float32"
+
+        def RawKernel(self, code: str, name: str) -> Any:  # noqa: N802 - the name in CuPy
+            assert name == "scale"
+            found["code"] = code
+            return lambda grid, block, _: found.update(grid=grid, block=block)
+
+        def arange(self, size: int, *, dtype: str) -> int:
+            assert dtype == self.float32
+            return size
+
+        def empty_like(self, other: int) -> int:
+            return other
+
+    program = source.replace("import cupy as cp\n", "")
+    exec(compile(program, "app.py", "exec"), {"cp": Cupy("cupy"), "input": lambda: str(n)})
+    assert found["block"] == (256,)
+    return found["code"], (found["grid"][0], 1, 1)
