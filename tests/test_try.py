@@ -34,6 +34,14 @@ def test_without_a_gpu_the_changes_are_shown_and_none_is_tried() -> None:
     assert "no NVIDIA GPU here" in refused.err
 
 
+@pytest.mark.parametrize("words", [("app.py", "--", "--steps", "3"), ("--tree", ".", "--", "python3", "app.py")])
+def test_a_python_program_needs_a_gpu(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "app.py").write_text("raise SystemExit('nothing runs')")
+    ended = ncuview("try", *words, cwd=tmp_path)
+    assert (ended.code, ended.out) == (5, "")
+    assert "no NVIDIA GPU here" in ended.err
+
+
 def test_each_patch_of_a_dry_run_applies(tmp_path: Path) -> None:
     out = ncuview("try", "transposeNaive", "--dry-run").out
     patches = re.findall(r"^--- a/.*?(?=^(?:edit|ablation) |\Z)", out, re.MULTILINE | re.DOTALL)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from ncuview.patch.patch import Edit, Refused, Replacement
 
 COMPILERS = frozenset({"RawKernel", "RawModule", "SourceModule", "load_inline"})
 """Functions of CuPy, PyCUDA and PyTorch that compile a string as CUDA source."""
+_DEEPEST = 150
 _LITERAL = re.compile(rb"[rRuU]?('''|\"\"\"|'|\")(?P<text>.*)\1", re.DOTALL)
 _RAW = re.compile(rb"[rR]")
 _NOT_LINE_ENDS = re.compile(rb"[^\r\n]")
@@ -63,6 +65,11 @@ class PythonSource:
         if b"\r" in data.replace(b"\r\n", b""):
             raise Refused("the Python file has carriage returns inside lines")
         self.tree = _parsed(data)
+        level, depth = list[ast.AST]([self.tree]), 0
+        while level:
+            level, depth = [inner for node in level for inner in ast.iter_child_nodes(node)], depth + 1
+            if depth > _DEEPEST:
+                raise Refused("the Python file is nested too deeply to be understood")
         self._mark = 3 if encoding == "utf-8-sig" else 0
 
     @cached_property
@@ -267,7 +274,9 @@ def argument(call: ast.Call, place: int, name: str) -> ast.expr | None:
 
 def _parsed(data: bytes) -> ast.Module:
     try:
-        return ast.parse(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes that Python does not know, in the user's files
+            return ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Refused("the Python file cannot be parsed") from None
 

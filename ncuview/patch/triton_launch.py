@@ -26,7 +26,7 @@ def is_triton_kernel(source: str, path: str, kernel: str) -> bool:
         return False
     try:
         return any(True for _ in _definitions(PythonSource(source.encode("utf-8", "surrogateescape")), kernel))
-    except Refused:
+    except (Refused, UnicodeEncodeError):
         return False
 
 

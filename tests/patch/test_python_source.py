@@ -137,11 +137,17 @@ k(y, x, n, block=(128, 2, 1), grid=(64, 1))
         ("# coding: latin-1\n" + APP, "is not UTF-8"),
         (APP + "def (:\n", "cannot be parsed"),
         (APP.replace("\n", "\r"), "carriage returns"),
+        (APP + "\0", "cannot be parsed"),
+        (APP + "a = 1" + " + 1" * 500 + "\n", "nested too deeply"),
+        (APP + "a = " + "(" * 5000 + "\n", "cannot be parsed"),
+        (APP + "\udc80", "is not UTF-8"),
+        (APP + "\ud800 triton", "is not text"),
     ],
 )
 def test_a_string_that_is_not_the_source_as_it_stands_is_refused_by_name(source: str, says: str) -> None:
     with pytest.raises(Refused, match=says):
         kernel(source)
+    assert {type(change) for _, change in changes_for(source, "app.py", "scale", None)} == {NoEdit}
 
 
 @pytest.mark.parametrize(
@@ -274,6 +280,11 @@ def test_a_file_with_a_byte_order_mark_and_letters_is_read(tmp_path: Path) -> No
     source = "\ufeff" + APP.replace("import cupy", "s = 'ä€'; import cupy").replace(RAW, "é = 'ü'; " + RAW)
     (edit,) = changed(source, literals(6))
     assert edit.edited == source.replace("2.0", "2.0f")
+
+
+def test_escapes_that_python_does_not_know_give_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    assert block_of(kernel(APP + "s = '\\d'\n")) == (256, 1, 1)
+    assert not recwarn.list
 
 
 def test_a_refusal_is_the_reason_of_the_change() -> None:

@@ -78,3 +78,10 @@ def test_the_digest_is_of_all_output_and_only_its_end_is_kept(tmp_path: Path, mo
     one, other = (run_in(tmp_path, ["printf", text], 20) for text in ("abcdefgh", "Abcdefgh"))
     assert one.output == other.output == b"efgh"
     assert one.digest != other.digest
+
+
+def test_extensions_of_pytorch_are_built_beside_the_copy(tmp_path: Path) -> None:
+    printed = [sys.executable, "-c", "import os; print(os.environ['TORCH_EXTENSIONS_DIR'])"]
+    for name in ("0", "1"):
+        (tmp_path / name).mkdir()
+        assert run_in(tmp_path / name, printed, 20.0).output.decode().strip() == str(tmp_path / f"{name}.torch")
