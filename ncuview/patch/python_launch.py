@@ -265,5 +265,5 @@ def _is_new(python: PythonSource, value: ast.expr) -> bool:
     root = of
     while isinstance(root, ast.Attribute):
         root = root.value
-    of_module = isinstance(root, ast.Name) and root.id in python.modules
-    return (name in _ALLOCATES and of_module) or (name in _KEEPS and _is_new(python, of))
+    of_library = isinstance(root, ast.Name) and root.id in python.libraries
+    return (name in _ALLOCATES and of_library) or (name in _KEEPS and _is_new(python, of))

@@ -22,6 +22,7 @@ from ncuview.patch.patch import Edit, Refused, Replacement
 
 COMPILERS = frozenset({"RawKernel", "RawModule", "SourceModule", "load_inline"})
 """Functions of CuPy, PyCUDA and PyTorch that compile a string as CUDA source."""
+LIBRARIES = frozenset({"cupy", "numpy", "pycuda", "torch"})
 _DEEPEST = 150
 _LITERAL = re.compile(rb"[rRuU]?('''|\"\"\"|'|\")(?P<text>.*)\1", re.DOTALL)
 _RAW = re.compile(rb"[rR]")
@@ -99,10 +100,14 @@ class PythonSource:
         return Counter(name for node in ast.walk(self.tree) for name in _binds(node))
 
     @cached_property
-    def modules(self) -> frozenset[str]:
-        """The names that stand for what is imported, wherever they are read."""
-        imported = (node for node in ast.walk(self.tree) if isinstance(node, ast.Import | ast.ImportFrom))
-        names = {name for node in imported for each in node.names for name in _binds(each)}
+    def libraries(self) -> frozenset[str]:
+        """The names that stand for ``LIBRARIES`` or their parts, wherever they are read."""
+        names = set[str]()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                names |= {name for each in node.names if _is_library(each.name) for name in _binds(each)}
+            elif isinstance(node, ast.ImportFrom) and _is_library(node.module or "") and not node.level:
+                names |= {name for each in node.names for name in _binds(each)}
         return frozenset(name for name in names if self._bound[name] == 1)
 
     @cached_property
@@ -279,6 +284,10 @@ def _parsed(data: bytes) -> ast.Module:
             return ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Refused("the Python file cannot be parsed") from None
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in LIBRARIES
 
 
 def _binds(node: ast.AST) -> Iterator[str]:

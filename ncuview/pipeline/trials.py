@@ -48,7 +48,7 @@ from ncuview.records.profile import NOWHERE, Device
 from ncuview.records.trial import Attempt, Trial
 from ncuview.trial.ablations import ablation, kind_of
 from ncuview.trial.kernel_files import KernelFileBench, Tools
-from ncuview.trial.program_source import definitions_in, placed
+from ncuview.trial.program_source import definitions_in, importers_of, placed
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import OPTIONS, Printed
 from ncuview.trial.scratch import run_in, state_of
@@ -137,6 +137,8 @@ def try_program(
         bench = ProgramBench(target, folder / "versions", tools)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
         trial = _tried(bench, written, budget_s, say, remarks)
+        if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):
+            remarks.append(f"{others[0]} imports {source}: a launch of {name} there was not looked at")
         if state_of(tree) != before:
             remarks.append(f"the program changed files of {tree}, whose absolute path it knows")
         return replace(trial, target=" ".join(command), remark="; ".join(dict.fromkeys(remarks)))

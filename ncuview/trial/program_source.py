@@ -1,4 +1,4 @@
-"""Where the sources of a program are, and which file defines a kernel: ``placed`` and ``definitions_in``.
+"""Where the sources of a program are, and which files define and import a kernel: ``placed``, ``definitions_in`` ...
 
 A Python program is copied with the folder of its script; any other with the folder that it is run in.
 """
@@ -6,6 +6,7 @@ A Python program is copied with the folder of its script; any other with the fol
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -68,3 +69,10 @@ def definitions_in(tree: Path) -> Mapping[str, Sequence[Path]]:
         for name in dict.fromkeys(names):
             found.setdefault(name, []).append(path)
     return found
+
+
+def importers_of(tree: Path, source: Path) -> Sequence[Path]:
+    """The other Python files of a tree that import a Python file, whose launches of its kernels no proof has seen."""
+    named = re.compile(rf"^\s*(?:import|from)\b.*\b{re.escape(source.stem)}\b", re.MULTILINE)
+    others = (path for path in sorted(state_of(tree)) if path.suffix == ".py" and path != source)
+    return [path for path in others if named.search((tree / path).read_text(encoding="utf-8", errors="replace"))]

@@ -194,9 +194,19 @@ def test_a_grid_changes_where_it_is_written_in_the_call() -> None:
         divided("grid", head="grid = (64,)\n")
 
 
+OVERLAP = (
+    "x, y = make()\n",
+    "",
+    "import pool\nx = cp.arange(N)\ny = pool.empty(N)\n",
+    "x = cp.arange(N)\ny = cp.array(x, copy=False)\n",
+    "x = cp.arange(N)\ny = cp.ones(N)[:8]\n",
+    "x = cp.arange(N)\ny = cp.empty_like(x)\nx, y = y, x\n",
+)
+
+
 def test_arrays_that_are_allocated_in_the_file_do_not_overlap() -> None:
     check_distinct(kernel(APP), {"out"}, {"in"})
-    for arrays in ("x = cp.arange(N)\ny = x\n", "x = cp.arange(N)\ny = x[1:]\n", "x, y = make()\n", ""):
+    for arrays in ("x = cp.arange(N)\ny = x\n", "x = cp.arange(N)\ny = x[1:]\n", *OVERLAP):
         with pytest.raises(Refused, match="may overlap"):
             check_distinct(kernel(APP.replace(ARRAYS, arrays)), {"out"}, {"in"})
     with pytest.raises(Refused, match="passes x twice"):
@@ -250,6 +260,24 @@ def test_a_grid_reaches_the_bound_by_its_own_expression(head: str, grid: str, is
             check_covered(found, 0, bound)
     else:
         assert check_covered(found, 0, bound) is head.startswith("n = 1000")
+
+
+def test_the_launch_may_stand_before_the_string(tmp_path: Path) -> None:
+    source = f"{HEAD}def run():\n    {LAUNCH}\n{RAW}{ARRAYS}run()\n"
+    edits = changed(source, None)
+    assert edits
+    for edit in edits:
+        after = applied(source, edit, tmp_path)
+        assert "k((((N + BLOCK - 1) // BLOCK + 3) // 4,), (BLOCK,), (y, x, N))" in after
+        assert block_of(kernel(after)) == (256, 1, 1)
+
+
+def test_a_string_that_begins_with_the_kernel_is_changed_inside(tmp_path: Path) -> None:
+    source = APP.replace("r'''\n", "r'''")
+    for edit in changed(source, None):
+        after = applied(source, edit, tmp_path)
+        assert "k = cp.RawKernel(r'''extern" in after
+        assert block_of(kernel(after)) == (256, 1, 1)
 
 
 @pytest.mark.parametrize("text", ["'''", "a\\\nb", "\\x41"])

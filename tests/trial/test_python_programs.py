@@ -217,6 +217,11 @@ def test_several_kernels_in_one_string_are_told_apart(tree: Path) -> None:
         tried(tree, APP.replace(SCALE, other + SCALE), kernel="other")
 
 
+def test_a_file_that_imports_the_kernel_is_named(tree: Path) -> None:
+    (tree / "other.py").write_text("import os, app\napp.k((1,), (32,), ())\n")
+    assert tried(tree, APP).remark == "other.py imports app.py: a launch of scale there was not looked at"
+
+
 def test_a_kernel_of_two_files_is_refused(tree: Path) -> None:
     (tree / "old.py").write_text(APP)
     with pytest.raises(UsageError, match=r"app\.py and old\.py define the kernel scale"):
