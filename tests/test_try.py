@@ -34,6 +34,14 @@ def test_without_a_gpu_the_changes_are_shown_and_none_is_tried() -> None:
     assert "no NVIDIA GPU here" in refused.err
 
 
+@pytest.mark.parametrize("words", [("app.py", "--", "--steps", "3"), ("--tree", ".", "--", "python3", "app.py")])
+def test_a_python_program_needs_a_gpu(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "app.py").write_text("raise SystemExit('nothing runs')")
+    ended = ncuview("try", *words, cwd=tmp_path)
+    assert (ended.code, ended.out) == (5, "")
+    assert "no NVIDIA GPU here" in ended.err
+
+
 def test_each_patch_of_a_dry_run_applies(tmp_path: Path) -> None:
     out = ncuview("try", "transposeNaive", "--dry-run").out
     patches = re.findall(r"^--- a/.*?(?=^(?:edit|ablation) |\Z)", out, re.MULTILINE | re.DOTALL)
@@ -61,7 +69,11 @@ def test_of_a_file_all_changes_that_apply_are_shown(tmp_path: Path) -> None:
     [
         ([], "name either one target or a program"),
         (["transposeNaive", "--", "./app"], "name either one target or a program"),
-        (["transposeNaive", "--build", "make"], "--build and --check are for programs"),
+        (["transposeNaive", "--build", "make"], "--build, --check and --tree are for programs"),
+        (["transposeNaive", "--tree", "."], "--build, --check and --tree are for programs"),
+        (["lost.py"], "there is no Python file lost.py"),
+        (["--tree", "lost", "--", "./app"], "there is no folder lost"),
+        (["app.py", "--dry-run"], "--dry-run is for kernels"),
         (["transposeNaive", "--budget", "soon"], "--budget 'soon' is no time"),
         (["transposeNaive", "--budget", "0s"], "--budget '0s' is no time"),
         (["transposeNaive", "--grid", "1"], "are for .cu files"),

@@ -179,7 +179,9 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel("What is written", "ncuview calibrate -o gpu.toml", ("--output", *_VERBOSITY, "--help")),
     ),
     "try": (
-        Panel("Which input", "ncuview try --build make -- ./app --steps 3", ("TARGET", "--build", "--kernel")),
+        Panel(
+            "Which input", "ncuview try --build make -- ./app --steps 3", ("TARGET", "--build", "--tree", "--kernel")
+        ),
         Panel(
             "What is tried",
             "ncuview try transposeNaive --budget 90s",

@@ -1,6 +1,7 @@
 """``ncuview try TARGET``: makes the advised changes in a private copy, checks and times them, and keeps what gains.
 
-TARGET is a kernel of the catalogue, a .cu file with its launch, or a program after ``--``, built by ``--build``.
+TARGET is a kernel of the catalogue, a .cu file with its launch, a Python script with CUDA source in a string or a
+Triton kernel, or a program after ``--``, built by ``--build``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def try_(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="TARGET | -- PROGRAM ARGS...", help="A kernel of the catalogue, a .cu file, or a program."
+            metavar="TARGET | -- PROGRAM ARGS...", help="A kernel of the catalogue, a .cu or .py file, or a program."
         ),
     ] = None,
     build: Annotated[
@@ -57,6 +58,14 @@ def try_(
             value="COMMAND",
         ),
     ] = "",
+    tree: Annotated[
+        Path | None,
+        option(
+            "The folder that is copied, in which the program is built and run. Default: this one, or the script's.",
+            "--tree",
+            value="DIR",
+        ),
+    ] = None,
     budget: Annotated[str, option("How long changes are tried: 90s, 3m.", "--budget", value="TIME")] = "3m",
     dry_run: Annotated[bool, option("Print the changes as patches, and run nothing.", "--dry-run")] = False,
     kernel: KernelOption = "",
@@ -76,6 +85,8 @@ def try_(
     from ncuview.catalogue.user_kernel import LaunchOptions
 
     program, seconds, files = context.obj, _seconds(budget), output or []
+    if target is not None and target.endswith(".py"):
+        target, program = None, (target, *(program or ()))
     if (target is None) == (program is None):
         raise UsageError("name either one target or a program after --", hint="ncuview try -- ./app args")
     if to not in _FORMS:
@@ -89,10 +100,10 @@ def try_(
         if dry_run:
             raise UsageError("--dry-run is for kernels: a program shows its kernel only where it runs")
         with ProgressDisplay() as progress:
-            trial = _of_program(program, build, check, kernel, seconds, progress.say)
+            trial = _of_program(program, build, check, kernel, tree, seconds, progress.say)
     else:
-        if build or check:
-            raise UsageError("--build and --check are for programs")
+        if build or check or tree:
+            raise UsageError("--build, --check and --tree are for programs")
         launch, reload = _launch(str(target), words)
         if dry_run:
             _print_changes(launch)
@@ -105,11 +116,17 @@ def try_(
 
 
 def _of_program(
-    program: tuple[str, ...], build: str, check: str, kernel: str, seconds: float, say: Callable[[str], None]
+    program: tuple[str, ...],
+    build: str,
+    check: str,
+    kernel: str,
+    tree: Path | None,
+    seconds: float,
+    say: Callable[[str], None],
 ) -> Trial:
     from ncuview.pipeline.trials import try_program
 
-    return try_program(program, build, check, kernel, tree=Path.cwd(), budget_s=seconds, say=say)
+    return try_program(program, build, check, kernel, tree=tree, budget_s=seconds, say=say)
 
 
 def _of_launch(

@@ -29,17 +29,30 @@ from ncuview.patch.patch import Change, Edit, NoEdit, Refused
 from ncuview.patch.private_histogram import private_histogram
 from ncuview.patch.product_tiles import product_tiles
 from ncuview.patch.program import Kernel, Program
+from ncuview.patch.python_launch import check_in_python
 from ncuview.patch.register_tiles import register_tiles
 from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.tile_rows import tile_rows
 from ncuview.patch.tile_transposed import tile_transposed
+from ncuview.patch.triton_launch import is_triton_kernel, triton_changes
 from ncuview.patch.unroll import unroll
 from ncuview.patch.vector_access import vector_access
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Optimization, SourceEdit
 
-__all__ = ["PATCHES", "STRUCTURAL", "Edit", "Maker", "NoEdit", "changes_for", "file_of", "propose", "with_edits"]
+__all__ = [
+    "PATCHES",
+    "STRUCTURAL",
+    "Edit",
+    "Maker",
+    "NoEdit",
+    "changes_for",
+    "file_of",
+    "lines_in",
+    "propose",
+    "with_edits",
+]
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
@@ -104,12 +117,19 @@ def changes_for(
     Yields:
         The optimization, and the edit or why there is none.
     """
+    if is_triton_kernel(source, path, kernel):
+        if finding is None or finding.optimization == "launch_configuration":
+            yield from (("launch_configuration", change) for change in triton_changes(source, kernel))
+        else:
+            reason = f"{kernel} is a kernel of Triton, of which only the constants of its launch are changed"
+            yield cast("Optimization", finding.optimization), NoEdit(reason)
+        return
     if finding is None:
         lines: tuple[int, ...] = ()
         makers = [(optimization, maker) for optimization, makers in STRUCTURAL.items() for maker in makers]
     else:
         optimization = cast("Optimization", finding.optimization)
-        lines = tuple(sorted({place.line for line in finding.where for place in line.called_from or (line,)}))
+        lines = lines_in(source, path, kernel, finding)
         mechanical = [PATCHES[finding.fix.patch]] if finding.fix.patch else []
         makers = [(optimization, maker) for maker in (*mechanical, *STRUCTURAL.get(optimization, ()))]
         if not makers:
@@ -119,10 +139,32 @@ def changes_for(
         yield optimization, _made(maker, source, path, kernel, lines)
 
 
+def lines_in(source: str, path: str, kernel: str, finding: Finding) -> tuple[int, ...]:
+    """The lines of a source that a finding of this very source is about.
+
+    In a Python file they are found by their text: the profile counts from the start of the string, or of what a library
+    puts before it, in a file that no longer exists. A place without text, or whose text stands twice, has none.
+    """
+    places = [place for line in finding.where for place in line.called_from or (line,)]
+    if not path.endswith(".py"):
+        return tuple(sorted({place.line for place in places}))
+    try:
+        text = Program.read(source, path).kernel(kernel).program.data.decode("utf-8", "surrogateescape")
+    except Refused:
+        return ()
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        found.setdefault(line.strip(), []).append(number)
+    codes = {place.code.strip() for place in places} - {""}
+    return tuple(sorted(lines[0] for code in codes if len(lines := found.get(code, [])) == 1))
+
+
 def _made(make: Maker, source: str, path: str, kernel: str, lines: Sequence[int]) -> Edit | NoEdit:
     try:
         program = Program.read(source, path)
-        change = make(program.kernel(kernel), lines)
+        found = program.kernel(kernel)
+        change = make(found, lines)
+        check_in_python(found, change.replacements)
     except Refused as refused:
         return NoEdit(str(refused))
     return Edit(change.title, change.assumes, program.data, change.replacements, change.reorders)

@@ -34,6 +34,8 @@ from ncuview.patch.program import (
     operator,
     within,
 )
+from ncuview.patch.python_launch import constant as constant_in_python
+from ncuview.patch.python_launch import python_launch
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,7 +51,12 @@ def check_covered(kernel: Kernel, axis: int, bound: Node) -> bool:
     value = constant(program, bound)
     if value is None and (name not in kernel.parameters or name in kernel.changed):
         raise Refused(f"the bound {name} is no parameter and no constant")
-    text, found = front_matter(kernel), launches_in_source(kernel)
+    text, found, python = front_matter(kernel), launches_in_source(kernel), python_launch(kernel)
+    place = list(kernel.parameters).index(name) if value is None else 0
+    if python is not None:
+        if not python.reaches(axis, value, place):
+            raise Refused(f"the grid of the launch on line {python.line} is not shown to reach {name}")
+        return value is not None or constant_in_python(python.python, python.arguments[place]) is not None
     if text is None and not found:
         raise Refused(f"no launch of {kernel.name} is in this file")
     if text is not None:
@@ -59,7 +66,6 @@ def check_covered(kernel: Kernel, axis: int, bound: Node) -> bool:
     for launch in found:
         if not _covers(kernel, launch, axis, bound):
             raise Refused(f"the grid of the launch on line {line_of(launch.node)} is not shown to reach {name}")
-    place = list(kernel.parameters).index(name) if value is None else 0
     passed = [launch.arguments[place] for launch in found]
     return value is not None or all(constant(program, argument) is not None for argument in passed)
 

@@ -12,7 +12,7 @@ from itertools import product
 
 from ncuview.patch.constants import constant
 from ncuview.patch.index_algebra import ONE, Polynomial
-from ncuview.patch.launches import argument_kinds, block_of, front_matter, grid_of, launches
+from ncuview.patch.launches import argument_kinds, block_of, front_matter, grid_of, launches_in_source
 from ncuview.patch.patch import Refused
 from ncuview.patch.program import Kernel
 from ncuview.patch.restrict import check_arguments_differ, is_restrict
@@ -65,7 +65,7 @@ def _constants(kernel: Kernel) -> list[Polynomial]:
             facts += _equal(f"gridDim.{axis}", size)
     except Refused:
         pass
-    passed = [launch.arguments for launch in launches(kernel)]
+    passed = [launch.arguments for launch in launches_in_source(kernel)]
     for place, name in enumerate(kernel.parameters):
         values = {constant(kernel.program, each[place]) if place < len(each) else None for each in passed}
         value = values.pop() if len(values) == 1 else None

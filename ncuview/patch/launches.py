@@ -19,6 +19,7 @@ from ncuview.base.expression import compile_expression
 from ncuview.patch.constants import constant, integer
 from ncuview.patch.patch import Refused, Replacement
 from ncuview.patch.program import Kernel, Program, above, bare, child, line_of, meaningful, operator, within
+from ncuview.patch.python_launch import python_launch
 from ncuview.records.profile import Extent
 
 if TYPE_CHECKING:
@@ -161,14 +162,16 @@ def grid_divided(kernel: Kernel, axis: int, by: int, *, exact: bool = False) -> 
     Raises:
         Refused: A grid is not in this file, is written in a way that is not understood, or is not divisible.
     """
-    text, found = front_matter(kernel), launches_in_source(kernel)
-    if text is None and not found:
+    text, found, python = front_matter(kernel), launches_in_source(kernel), python_launch(kernel)
+    if text is None and not found and python is None:
         raise Refused(f"no launch of {kernel.name} is in this file")
     if text is not None and text.transfers is not None:
         raise Refused(f"the host launches {kernel.name} for pieces of the data")
     divided = [_divided_node(kernel, launch, axis, by, exact) for launch in found]
     if text is not None:
         divided.append(_divided_text(kernel, text, axis, by, exact))
+    if python is not None:
+        divided.append(python.divided(axis, by, exact=exact))
     return tuple(dict.fromkeys(divided))
 
 
@@ -203,11 +206,13 @@ def _common(
     kernel: Kernel, what: str, written: Callable[[KernelText], Sequence[str]], node: Callable[[Launch], Node]
 ) -> Extent:
     """The one extent of all launches."""
-    text, found = front_matter(kernel), launches_in_source(kernel)
+    text, found, python = front_matter(kernel), launches_in_source(kernel), python_launch(kernel)
     extents = {_extent(kernel.program, launch, node(launch), what.removesuffix("s")) for launch in found}
     if text is not None:
         x, y, z = [*(value_at_sizes(text, each) for each in written(text)), 1, 1][:3]
         extents.add((x, y, z))
+    if python is not None:
+        extents.add(python.extent(what.removesuffix("s")))
     if not extents:
         raise Refused(f"no launch of {kernel.name} is in this file")
     if len(extents) > 1:

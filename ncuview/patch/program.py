@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ncuview.patch.patch import Refused
+from ncuview.patch.python_source import CudaString, PythonSource
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -167,11 +168,14 @@ class Declared:
 
 @dataclass(frozen=True)
 class Program:
-    """A source and its tree."""
+    """A source and its tree; of a Python file, that of the string with a kernel, at its place in the file."""
 
     data: bytes
     root: Node
     path: str
+    python: PythonSource | None = None
+    string: CudaString | None = None
+    """The string that is parsed; None before a kernel of the Python file is chosen."""
 
     @classmethod
     def read(cls, source: str, path: str) -> Program:
@@ -184,6 +188,8 @@ class Program:
             data = source.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
             raise Refused("the source is not text") from None
+        if path.endswith(".py"):
+            return cls(data, parse(b""), path, PythonSource(data))
         return cls(data, parse(data), path)
 
     @cached_property
@@ -252,6 +258,10 @@ class Program:
             Refused: It is missing, defined several times, or has parts that cannot be parsed.
         """
         plain = re.sub(r"^.*::", "", re.split(r"[<(]", name.strip())[0].strip().rpartition(" ")[2])
+        if self.python is not None and self.string is None:
+            string = self.python.string_of(plain)
+            text = self.python.cuda(string)
+            return Program(text, parse(text), self.path, self.python, string).kernel(plain)
         found = [
             node
             for node in self.functions.get(plain, ())

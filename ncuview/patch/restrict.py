@@ -26,6 +26,7 @@ from ncuview.patch.program import (
     takes_values,
     within,
 )
+from ncuview.patch.python_launch import python_launch
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -212,11 +213,14 @@ def _with_space(data: bytes, at: int) -> str:
 
 def check_arguments_differ(kernel: Kernel, pointers: Sequence[str]) -> bool:
     """Whether this file has launches; none of them may pass one array for two of the pointers."""
+    positions = [list(kernel.parameters).index(name) for name in pointers]
     try:
-        found = launches(kernel)
+        python = python_launch(kernel)
+        found = launches(kernel) if python is None else []
     except Refused:
         return False
-    positions = [list(kernel.parameters).index(name) for name in pointers]
+    if python is not None:
+        return python.distinct(positions)
     for launch in found:
         if len(launch.arguments) != len(kernel.parameters):
             raise Refused(f"the launch on line {line_of(launch.node)} does not give every argument")

@@ -25,6 +25,7 @@ from ncuview.base.errors import (
     NcuRefused,
     ProgramFailed,
     ReportEmpty,
+    UsageError,
 )
 from ncuview.base.signals import Terminated
 from ncuview.catalogue.bench import Bench as JobBench
@@ -34,7 +35,6 @@ from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch, launch_of
 from ncuview.catalogue.live import compile_all
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
-from ncuview.catalogue.signature import definitions
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
 from ncuview.patch import Edit, NoEdit, changes_for
@@ -48,6 +48,7 @@ from ncuview.records.profile import NOWHERE, Device
 from ncuview.records.trial import Attempt, Trial
 from ncuview.trial.ablations import ablation, kind_of
 from ncuview.trial.kernel_files import KernelFileBench, Tools
+from ncuview.trial.program_source import definitions_in, importers_of, placed
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import OPTIONS, Printed
 from ncuview.trial.scratch import run_in, state_of
@@ -63,7 +64,6 @@ _JOB_S = 120.0
 _LAUNCHES = 3
 """Of a program's kernel, for its diagnosis."""
 _RUN_S = 120.0
-_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
 
 
 @dataclass(frozen=True)
@@ -108,24 +108,25 @@ def try_launch(launch: Launch, reload: Callable[[Path], Kernel], target: str, *,
 
 
 def try_program(
-    program: Sequence[str], build: str, check: str, kernel: str, *, tree: Path, budget_s: float, say: Say
+    command: Sequence[str], build: str, check: str, kernel: str, *, tree: Path | None, budget_s: float, say: Say
 ) -> Trial:
     """Try changes of a kernel of a program, which is built and run in copies of its source tree.
 
     Args:
-        program: The program and its arguments, as they are run in the tree.
+        command: The program and its arguments; a first word that ends in ``.py`` is run by this Python.
         build: The shell command that builds it; empty where nothing is built.
         check: The shell command that says with exit code 0 that its results are right; empty to compare them.
         kernel: The kernel's name; empty for the one whose advice saves most time.
-        tree: The folder of its sources.
+        tree: The folder of its sources; None for that of a Python script, or else the current one.
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
         say: Told what happens next.
 
     Raises:
-        UsageError: The tree is too large, or does not define the kernel.
+        UsageError: The tree is too large, or two of its files define the kernel.
         ToolError: GPU or compiler is missing.
         ProgramError: The program does not build, or fails.
     """
+    program, tree = placed(command, tree)
     _require_gpu()
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
         folder, remarks, before = Path(text), list[str](), state_of(tree)
@@ -136,9 +137,11 @@ def try_program(
         bench = ProgramBench(target, folder / "versions", tools)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
         trial = _tried(bench, written, budget_s, say, remarks)
+        if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):
+            remarks.append(f"{others[0]} imports {source}: a launch of {name} there was not looked at")
         if state_of(tree) != before:
             remarks.append(f"the program changed files of {tree}, whose absolute path it knows")
-        return replace(trial, target=" ".join(program), remark="; ".join(dict.fromkeys(remarks)))
+        return replace(trial, target=" ".join(command), remark="; ".join(dict.fromkeys(remarks)))
 
 
 def changes_of(launch: Launch) -> list[Change]:
@@ -351,24 +354,18 @@ def _kernel_of(
     if run.ran.failure:
         raise ProgramFailed(f"{' '.join(program)}: {run.ran.failure}")
     longest = sorted(run.kernel_ns, key=lambda name: -run.kernel_ns[name])
-    defined = _definitions(tree)
+    defined = definitions_in(tree)
     for mangled in longest:
-        for name, path in defined.items():
+        for name, paths in defined.items():
             if is_named(mangled, kernel or name) and (not kernel or is_named(mangled, name)):
-                return name, path
+                if len(paths) > 1 and any(path.suffix == ".py" for path in paths):
+                    raise UsageError(
+                        f"{' and '.join(map(str, paths))} define the kernel {name}, and one of them is launched",
+                        hint="Name a folder with only one of them by --tree, or rename one kernel.",
+                    )
+                return name, paths[0]
     wanted = f"the kernel {kernel}" if kernel else "a kernel"
     raise ProgramFailed(
         f"{' '.join(program)} launches {len(longest)} kernels, and no source below {tree} defines {wanted} of them",
-        hint="Run ncuview in the folder of the sources.",
+        hint="Run ncuview in the folder of the sources, or name it by --tree.",
     )
-
-
-def _definitions(tree: Path) -> dict[str, Path]:
-    """The kernels that the sources of a tree define, by their plain names, with their files relative to it."""
-    found: dict[str, Path] = {}
-    for path in state_of(tree):
-        if path.suffix in _SOURCES:
-            text = (tree / path).read_text(encoding="utf-8", errors="replace")
-            for each in definitions(text):
-                found.setdefault(each.full_name.rpartition("::")[2], path)
-    return found

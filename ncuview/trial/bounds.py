@@ -8,8 +8,10 @@ from typing import Generic, TypeVar
 
 from ncuview.base.errors import ToolError
 from ncuview.catalogue.machine_code import KernelCode
+from ncuview.patch import lines_in
 from ncuview.patch.patch import Refused
 from ncuview.patch.program import Program
+from ncuview.patch.python_launch import check_in_python
 from ncuview.records.diagnosis import Finding
 from ncuview.records.trial import Bound
 from ncuview.trial.ablations import KINDS, ablation, kind_of
@@ -45,11 +47,13 @@ def bound_of(finding: Finding, version: V, source: str, path: str, kernel: str, 
         kernel: The kernel's name.
         means: How the ablation is compiled, timed and examined.
     """
-    lines = sorted({place.line for line in finding.where for place in line.called_from or (line,)})
+    lines = lines_in(source, path, kernel, finding)
     try:
         kind = kind_of(finding.rule.code)
         program = Program.read(source, path)
-        made = ablation(program.kernel(kernel), kind, lines)
+        found = program.kernel(kernel)
+        made = ablation(found, kind, lines)
+        check_in_python(found, made.change.replacements)
         without = means.build(made.of(program.data).decode("utf-8", "surrogateescape"))
         gain = gain_of(means.time(version, without))
     except (Refused, NotBuilt, NotTimed):

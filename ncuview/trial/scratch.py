@@ -21,8 +21,8 @@ LARGEST_TREE = 2 << 30
 """In bytes; a tree with more holds data or builds, and each version is a copy."""
 _KEPT_OUTPUT = 1 << 20
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__"})
-_OF_A_BUILD = "CMakeCache.txt"
-"""A folder with it names the user's tree by its absolute path, and would build there."""
+_NAME_THE_TREE = ("CMakeCache.txt", "pyvenv.cfg")
+"""A folder with one of them names the user's tree by its absolute path, and would build or install there."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Ran:
 
 
 def copy_of(tree: Path, folder: Path) -> None:
-    """Copy a source tree without its history and its CMake builds.
+    """Copy a source tree without its history, its CMake builds and its Python environments.
 
     A link into the tree leads into the copy; other links stay.
 
@@ -66,7 +66,7 @@ def copy_of(tree: Path, folder: Path) -> None:
     if size > LARGEST_TREE:
         raise UsageError(
             f"{tree} holds {size / 1e9:.1f} GB, and each version is a copy of it",
-            hint="Run ncuview in the folder of the sources alone, or move data out of it.",
+            hint="Name the folder of the sources by --tree, or move data out of it: a link to it stays a link.",
         )
     shutil.copytree(tree, folder, symlinks=True, ignore=_ignored)
     for link in (path for path in folder.rglob("*") if path.is_symlink()):
@@ -121,7 +121,8 @@ def run_in(folder: Path, command: Sequence[str], timeout_s: float, variables: Ma
     ended = supervise(
         [str(given), *command[1:]],
         cwd=folder,
-        environment={**variables_for_ncu(), **(variables or {})},
+        # PyTorch builds the extensions of one name in one folder, where versions would replace each other.
+        environment={**variables_for_ncu(), "TORCH_EXTENSIONS_DIR": f"{folder}.torch", **(variables or {})},
         overdue=lambda: watch.overdue,
         stdout=printed,
         stderr=lambda piece: heard(piece, errors),
@@ -139,4 +140,6 @@ def _files(tree: Path) -> list[Path]:
 
 
 def _ignored(folder: str, names: Sequence[str]) -> list[str]:
-    return [name for name in names if name in _LEFT_OUT or Path(folder, name, _OF_A_BUILD).exists()]
+    return [
+        name for name in names if name in _LEFT_OUT or any(Path(folder, name, each).exists() for each in _NAME_THE_TREE)
+    ]

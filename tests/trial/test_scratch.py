@@ -16,7 +16,7 @@ from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     made = tmp_path / "tree"
-    for name in ("src/k.cu", ".git/HEAD", "build/CMakeCache.txt", "build/k.o", "data/in.txt"):
+    for name in ("src/k.cu", ".git/HEAD", "build/CMakeCache.txt", "build/k.o", ".venv/pyvenv.cfg", "data/in.txt"):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(name)
     (made / "inside").symlink_to(made / "data")
@@ -78,3 +78,10 @@ def test_the_digest_is_of_all_output_and_only_its_end_is_kept(tmp_path: Path, mo
     one, other = (run_in(tmp_path, ["printf", text], 20) for text in ("abcdefgh", "Abcdefgh"))
     assert one.output == other.output == b"efgh"
     assert one.digest != other.digest
+
+
+def test_extensions_of_pytorch_are_built_beside_the_copy(tmp_path: Path) -> None:
+    printed = [sys.executable, "-c", "import os; print(os.environ['TORCH_EXTENSIONS_DIR'])"]
+    for name in ("0", "1"):
+        (tmp_path / name).mkdir()
+        assert run_in(tmp_path / name, printed, 20.0).output.decode().strip() == str(tmp_path / f"{name}.torch")
