@@ -41,10 +41,16 @@ def add(
     processes: Annotated[
         int | None, typer.Option("--processes", min=1, help="Worker processes. Default: one per processor.")
     ] = None,
+    scheduler: Annotated[
+        str, typer.Option("--scheduler", metavar="ADDRESS", help="Read on a Dask cluster, as at tcp://host:8786.")
+    ] = "",
 ) -> None:
     """Judge reports and add them to a store. Adding a report again changes nothing; a run may be killed at any time."""
     from ncuview.pipeline.store_add import add_reports
     from ncuview.render.store import addition_text
+
+    if scheduler and processes:
+        raise UsageError("--processes and --scheduler exclude each other", hint="A cluster has workers of its own.")
 
     def say(done: int, new: int) -> None:
         print_note(f"{done:,} of {new:,} new reports are done")
@@ -56,6 +62,7 @@ def add(
         mine=mine or (),
         keep_paths=keep_paths,
         processes=processes,
+        scheduler=scheduler,
         progress=say,
     )
     print_text(addition_text(done, to))
