@@ -37,3 +37,8 @@ def test_a_label_is_a_name_and_a_text(word: str, tmp_path: Path) -> None:
 
 def test_a_folder_without_reports_is_refused(tmp_path: Path) -> None:
     assert_failed(ncuview("store", "add", tmp_path, "--to", tmp_path / "s"), 3, "holds no report")
+
+
+def test_a_cluster_has_processes_of_its_own(tmp_path: Path) -> None:
+    words = ("--processes", "2", "--scheduler", "tcp://127.0.0.1:1")
+    assert_failed(ncuview("store", "add", TRANSFERS, "--to", tmp_path / "s", *words), 2, "exclude each other")

@@ -45,7 +45,7 @@ class Cluster:
     @property
     def count(self) -> int:
         """How many calls can be made at once now; 1 where workers are yet to come."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, int(sum(self._client.nthreads().values())))
 
     def results(
         self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
