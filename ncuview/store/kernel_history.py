@@ -20,7 +20,7 @@ from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import Numbers, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
-from ncuview.store.questions import SHAPE, SPLIT, cell, names_of, views
+from ncuview.store.questions import OF_NAME, SHAPE, SPLIT, cell, names_of, unknown_kernel, views
 from ncuview.store.schema import TABLE
 
 CYCLES = "sm__cycles_elapsed.max"
@@ -78,7 +78,7 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
         UnknownKernel: No launch has this name.
     """
     views(store)
-    identity = _Identity(store, names_of(store, kernel))
+    identity = _Identity(store, kernel)
     series = _series(store, identity)
     counters = _Counters(store, identity)
     ordered = sorted(series, key=lambda each: -sum(at.launches * at.time_ns for at in series[each]))
@@ -118,28 +118,39 @@ class _Identity:
 
     CONDITION = "l.kernel IN $bare_names AND (l.function || coalesce(l.template_arguments, '')) IN $names"
 
-    def __init__(self, store: Store, values: Mapping[str, str]) -> None:
-        asked = (
-            "kernel IN ($given, $bare) "
-            "AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
-        )
+    def __init__(self, store: Store, kernel: str) -> None:
+        values = names_of(kernel)
         name = "function || coalesce(template_arguments, '')"
         named = store.sql(
-            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {asked} GROUP BY ALL ORDER BY ALL",  # noqa: S608
+            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {OF_NAME} "  # noqa: S608
+            "GROUP BY ALL ORDER BY ALL",
             **values,
         ).fetchall()
+        if not named:
+            raise unknown_kernel(store, kernel)
         self._of_code = {code: name for _, name, codes in reversed(named) for code in codes if code is not None}
-        place = "coalesce(point, report::VARCHAR)"
-        others = store.sql(
-            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches "  # noqa: S608
-            f"WHERE code IN (SELECT code FROM launches WHERE {asked}) AND ({asked}) IS NOT TRUE GROUP BY ALL "
-            f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {asked})) ORDER BY ALL",
-            **values,
-        ).fetchall()
+        others = self._others(store, values) if self._of_code else []
         self._names: dict[str, str] = {name: name for _, name, _ in named}
         self.renamed = tuple((name, self._of_code[codes[0]]) for _, name, codes in others)
         self._names |= dict(self.renamed)
         self.values = {"bare_names": [row[0] for row in (*named, *others)], "names": list(self._names)}
+
+    def _others(self, store: Store, values: Mapping[str, str]) -> list[Any]:
+        """Bare name, name and codes of kernels that have the code, and are at none of the points of the asked names.
+
+        Most kernels have none: to look for the code alone reads one column.
+        """
+        name = "function || coalesce(template_arguments, '')"
+        with_code = f"code IN $codes AND ({OF_NAME}) IS NOT TRUE"
+        values = {**values, "codes": list(self._of_code)}
+        if store.sql(f"SELECT count(*) FROM launches WHERE {with_code}", **values).fetchall() == [(0,)]:  # noqa: S608
+            return []
+        place = "coalesce(point, report::VARCHAR)"
+        return store.sql(
+            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {with_code} GROUP BY ALL "  # noqa: S608
+            f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {OF_NAME})) ORDER BY ALL",
+            **values,
+        ).fetchall()
 
     def name(self, function: str, template_arguments: str | None) -> str:
         """The name of the series to which launches of a name belong."""
