@@ -21,6 +21,7 @@ from ncuview.pipeline.store_batch import Identified, Named, Refused, Task, ident
 from ncuview.pipeline.workers import WorkerDied, Workers
 from ncuview.records.profile import Failure
 from ncuview.store.batches import Added, Contents, contents_of, publish, remove_abandoned
+from ncuview.store.compaction import due, merged
 from ncuview.store.place import Place, place_of
 
 MOST_REPORTS, MOST_BYTES = 64, 256 << 20
@@ -113,6 +114,7 @@ def add_reports(
             refused += lost
             if progress:
                 progress(len(added) + len(refused), len(named) - len(known))
+        _compact(workers, place, str(to))
     return Addition(tuple(added), tuple(known), tuple(refused))
 
 
@@ -191,6 +193,15 @@ def _done(
         yield found.batch.reports, found.refused
     if again:
         yield from _done(workers, place, again)
+
+
+def _compact(workers: Workers | Cluster, place: Place, store: str) -> None:
+    """Merge small batches while there are many. What a process that dies would have merged stays as it is."""
+    while task := due(store, contents_of(place)):
+        ((_, found),) = workers.results(merged, [task])
+        if isinstance(found, WorkerDied):
+            return
+        publish(place, found)
 
 
 def _died(file: Path, error: WorkerDied) -> Refused:

@@ -142,14 +142,15 @@ class _Identity:
         """
         name = "function || coalesce(template_arguments, '')"
         with_code = f"code IN $codes AND ({OF_NAME}) IS NOT TRUE"
-        values = {**values, "codes": list(self._of_code)}
-        if store.sql(f"SELECT count(*) FROM launches WHERE {with_code}", **values).fetchall() == [(0,)]:  # noqa: S608
+        count = f"SELECT count(*) FROM launches WHERE {with_code}"  # noqa: S608
+        if store.sql(count, **values, codes=list(self._of_code)).fetchall() == [(0,)]:
             return []
         place = "coalesce(point, report::VARCHAR)"
         return store.sql(
             f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {with_code} GROUP BY ALL "  # noqa: S608
             f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {OF_NAME})) ORDER BY ALL",
             **values,
+            codes=list(self._of_code),
         ).fetchall()
 
     def name(self, function: str, template_arguments: str | None) -> str:

@@ -88,10 +88,10 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
     """
     views(store)
     values = names_of(kernel) if kernel is not None else {}
-    if kernel is not None and store.sql(f"SELECT count(*) FROM launches WHERE {OF_NAME}", **values).fetchall() == [
-        (0,)
-    ]:  # noqa: S608
-        raise unknown_kernel(store, kernel)
+    if kernel is not None:
+        count = f"SELECT count(*) FROM launches WHERE {OF_NAME}"  # noqa: S608  (a constant)
+        if store.sql(count, **values).fetchall() == [(0,)]:
+            raise unknown_kernel(store, kernel)
     where = _OF_KERNEL if kernel is not None else "true"
     order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns"
     found = list(_tables(store, f"by {by}", f"compare_{by}", _COMPARED[by], order, limit, where, values))
