@@ -5,8 +5,8 @@
 Two runs add the same reports to one store at the same time, and one of them is killed (SIGKILL) at a random moment. The
 store must then open, hold each report completely and once, and hold as many as either run had reported as added. The
 other run must end well, and a third one adds what is missing. Each run merges two batches of a size at once. Profiles
-are read and judged once, before; with ``--workers`` the runs are ``ncuview store add`` with its processes, which takes a
-minute for ten kills.
+are read and judged once, before; with ``--workers`` the runs are ``ncuview store add`` with its processes, which takes
+a minute for ten kills.
 """
 
 from __future__ import annotations

@@ -121,11 +121,12 @@ class _Identity:
     def __init__(self, store: Store, kernel: str) -> None:
         values = names_of(kernel)
         name = "function || coalesce(template_arguments, '')"
-        named = store.sql(
+        asked = store.sql(
             f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {OF_NAME} "  # noqa: S608
             "GROUP BY ALL ORDER BY ALL",
             **values,
-        ).fetchall()
+        )
+        named = store.rows(asked)
         if not named:
             raise unknown_kernel(store, kernel)
         self._of_code = {code: name for _, name, codes in reversed(named) for code in codes if code is not None}
@@ -143,15 +144,16 @@ class _Identity:
         name = "function || coalesce(template_arguments, '')"
         with_code = f"code IN $codes AND ({OF_NAME}) IS NOT TRUE"
         count = f"SELECT count(*) FROM launches WHERE {with_code}"  # noqa: S608
-        if store.sql(count, **values, codes=list(self._of_code)).fetchall() == [(0,)]:
+        if store.rows(store.sql(count, **values, codes=list(self._of_code))) == [(0,)]:
             return []
         place = "coalesce(point, report::VARCHAR)"
-        return store.sql(
+        asked = store.sql(
             f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {with_code} GROUP BY ALL "  # noqa: S608
             f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {OF_NAME})) ORDER BY ALL",
             **values,
             codes=list(self._of_code),
-        ).fetchall()
+        )
+        return store.rows(asked)
 
     def name(self, function: str, template_arguments: str | None) -> str:
         """The name of the series to which launches of a name belong."""
@@ -165,12 +167,12 @@ class _Identity:
 
 def _series(store: Store, identity: _Identity) -> dict[Series, list[AtPoint]]:
     """The points of each series, in the order of their reports."""
-    rows = store.sql(
+    asked = store.sql(
         f"SELECT {_KEY}, created, launches, time_ns, codes FROM history AS l WHERE {identity.CONDITION}",  # noqa: S608
         **identity.values,
-    ).fetchall()
+    )
     found: defaultdict[Series, list[AtPoint]] = defaultdict(list)
-    for *key, created, launches, time_ns, codes in rows:
+    for *key, created, launches, time_ns, codes in store.rows(asked):
         series, point = identity.series(key)
         known = tuple(code for code in codes if code is not None)
         found[series].append(AtPoint(point, created, launches, time_ns, known, tuple(key)))
@@ -233,11 +235,11 @@ def _joined(
     rows = store.sql(
         f"SELECT {_KEY}, {', '.join(aggregates)} FROM launches AS l "  # noqa: S608
         "JOIN metrics AS m ON l.report = m.report AND l.launch = m.launch AND l.kernel = m.kernel "
-        f"AND l.gpu IS NOT DISTINCT FROM m.gpu WHERE {identity.CONDITION} GROUP BY ALL",
+        f"AND l.gpu IS NOT DISTINCT FROM m.gpu WHERE {identity.CONDITION} AND m.kernel IN $bare_names GROUP BY ALL",
         **identity.values,
     )
     keys = len(rows.columns) - len(aggregates)
-    for row in rows.fetchall():
+    for row in store.rows(rows):
         yield row[:keys], row[keys:]
 
 

@@ -90,7 +90,7 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
     values = names_of(kernel) if kernel is not None else {}
     if kernel is not None:
         count = f"SELECT count(*) FROM launches WHERE {OF_NAME}"  # noqa: S608  (a constant)
-        if store.sql(count, **values).fetchall() == [(0,)]:
+        if store.rows(store.sql(count, **values)) == [(0,)]:
             raise unknown_kernel(store, kernel)
     where = _OF_KERNEL if kernel is not None else "true"
     order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns"
@@ -150,7 +150,7 @@ def sql(store: Store, query: str, limit: int) -> Answer:
         query.encode()  # DuckDB takes no lone surrogates
         asked = store.sql(query)
         columns = tuple(asked.columns)
-        rows = (asked.limit(limit + 1) if limit else asked).fetchall()
+        rows = store.rows(asked.limit(limit + 1) if limit else asked)
     except (duckdb.Error, UnicodeEncodeError) as error:
         raise UsageError(
             f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables and views."
@@ -167,7 +167,7 @@ def names_of(kernel: str) -> dict[str, str]:
 
 def unknown_kernel(store: Store, kernel: str) -> UnknownKernel:
     """The error that no launch has this name, with the one that is most like it."""
-    known = [name for (name,) in store.sql("SELECT DISTINCT kernel FROM launches ORDER BY ALL").fetchall()]
+    known = [name for (name,) in store.rows(store.sql("SELECT DISTINCT kernel FROM launches ORDER BY ALL"))]
     return UnknownKernel(
         f"no launch in the store is of the kernel {kernel}",
         hint=did_you_mean(kernel, known, "`ncuview store top` has the kernels of most GPU time."),
@@ -201,7 +201,7 @@ def _tables(
         **(values or {}),
     )
     names = tuple(found.columns[len(SETTINGS) + 1 :])
-    for of, rows in groupby(found.fetchall(), lambda row: row[: len(SETTINGS)]):
+    for of, rows in groupby(store.rows(found), lambda row: row[: len(SETTINGS)]):
         members = list(rows)
         cells = tuple(tuple(map(cell, row[len(SETTINGS) + 1 :])) for row in members)
         yield AnswerTable(title, Settings(*of), names, cells, members[0][len(SETTINGS)] - len(members))
