@@ -67,6 +67,7 @@ def add_reports(
     to: str | Path,
     labels: Mapping[str, str] | None = None,
     mine: Sequence[str] = (),
+    rules: Sequence[str | Path] = (),
     keep_paths: bool = False,
     processes: int | None = None,
     scheduler: str = "",
@@ -79,6 +80,7 @@ def add_reports(
         to: The store: a folder, which need not exist, or a URL of fsspec.
         labels: What the reports have in common, such as a commit or a job.
         mine: Kernels and files that match one of these patterns are the user's.
+        rules: Folders with further rules, which judge too.
         keep_paths: Whether files keep their folders; only base names otherwise.
         processes: How many worker processes; None for one per processor.
         scheduler: The address of a Dask cluster, whose workers read the same files under the same names, and write to
@@ -88,26 +90,29 @@ def add_reports(
     Raises:
         UsageError: A name is empty, a pattern is none, or the store cannot be written.
         ReportError: The store cannot be read, or a folder holds no report.
+        RuleFileError: A rule file cannot be used.
         ToolError: What a store needs is not installed, or the cluster ended.
     """
     from ncuview.base.patterns import patterns_of
+    from ncuview.engine.rule_file import load_rules
     from ncuview.store.opened import require_libraries
 
     require_libraries()
     patterns_of(mine, "--mine")
+    folders = tuple(map(Path, rules))
+    load_rules(folders)  # before any work is done
     named = _named(targets)
     place = place_of(str(to))
     if scheduler:  # its workers have working directories of their own
         named = [replace(each, file=Path(_absolute(each.file))) for each in named]
+        folders = tuple(Path(_absolute(each)) for each in folders)
         to = place.name if place.filesystem else _absolute(place.name)
     contents = contents_of(place)
     remove_abandoned(place, contents)
     with Cluster(scheduler) if scheduler else Workers(processes or usable_processors()) as workers:
         new, known, refused = _new(workers, named, contents)
-        tasks = [
-            Task(str(to), part, tuple(sorted((labels or {}).items())), tuple(mine), keep_paths)
-            for part in _parts(new, workers.count)
-        ]
+        common = Task(str(to), (), tuple(sorted((labels or {}).items())), tuple(mine), folders, keep_paths)
+        tasks = [replace(common, reports=part) for part in _parts(new, workers.count)]
         added: list[Added] = []
         for reports, lost in _done(workers, place, tasks):
             added += reports
@@ -186,7 +191,7 @@ def _done(
             if len(task.reports) == 1:
                 yield (), [_died(task.reports[0].named.file, found)]
             else:
-                again += [Task(task.store, (each,), task.labels, task.mine, task.keep_paths) for each in task.reports]
+                again += [replace(task, reports=(each,)) for each in task.reports]
             continue
         if found.batch.reports:
             publish(place, found.batch)
