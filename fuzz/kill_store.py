@@ -4,8 +4,9 @@
 
 Two runs add the same reports to one store at the same time, and one of them is killed (SIGKILL) at a random moment. The
 store must then open, hold each report completely and once, and hold as many as either run had reported as added. The
-other run must end well, and a third one adds what is missing. Profiles are read and judged once, before; with
-``--workers`` the runs are ``ncuview store add`` with its processes, which takes a minute for ten kills.
+other run must end well, and a third one adds what is missing. Each run merges two batches of a size at once. Profiles
+are read and judged once, before; with ``--workers`` the runs are ``ncuview store add`` with its processes, which takes
+a minute for ten kills.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ncuview.pipeline.store_add import add_reports
 from ncuview.pipeline.store_batch import Identified, Named, Task
 from ncuview.reader import wire
 from ncuview.reader.precheck import read_report
+from ncuview.store import compaction
 from ncuview.store.rows import JudgedReport
 
 KILLS, SEED = 200, 1
@@ -101,6 +103,7 @@ def _add_here(reports: Path, to: Path, reported: int) -> None:
     """Add reports in this process, and write a byte for each that is reported as added."""
     setattr(store_add, "Workers", _Here)  # noqa: B010  (another class)
     setattr(store_batch, "judged", _judged)  # noqa: B010
+    setattr(compaction, "MANY", 2)  # noqa: B010  (so that each run merges)
     add_reports(reports, to=to, progress=lambda *_: os.write(reported, b"+"))
 
 

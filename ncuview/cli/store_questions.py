@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -132,11 +132,20 @@ def openmetrics(
     print_text(text(stored_diagnosis(store, point), None))
 
 
-def _print(store: str, to: str, ask: Callable[[Store], Answer]) -> None:
-    if to not in _FORMATS:
+def check_format(name: str, known: Sequence[str]) -> None:
+    """Refuse a format that is not known.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if name not in known:
         raise UsageError(
-            f"--format {to}: unknown format", hint=did_you_mean(to, _FORMATS, f"There are {', '.join(_FORMATS)}.")
+            f"--format {name}: unknown format", hint=did_you_mean(name, known, f"There are {', '.join(known)}.")
         )
+
+
+def _print(store: str, to: str, ask: Callable[[Store], Answer]) -> None:
+    check_format(to, _FORMATS)
     from ncuview.render.store_answers import FORMATS
     from ncuview.store.opened import open_store
 

@@ -1,23 +1,27 @@
 """``add_reports``: reports, folders and CSV exports -> a store, by worker processes; this process only publishes.
 
-Reports that the store holds are left as they are. Each worker reads, judges and writes the reports of a task; once a
-task is done its batch is published, so that a run that is killed has added complete batches.
+The workers are processes of this machine (``workers``) or of a cluster (``cluster``). Reports that the store holds are
+left as they are. Each worker reads, judges and writes the reports of a task; once a task is done its batch is
+published, so that a run that is killed has added complete batches.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
 from ncuview.base.errors import ReportError, UsageError
 from ncuview.base.report_files import named_path, report_files
 from ncuview.base.system import usable_processors
+from ncuview.pipeline.cluster import Cluster
 from ncuview.pipeline.store_batch import Identified, Named, Refused, Task, identified, written
 from ncuview.pipeline.workers import WorkerDied, Workers
 from ncuview.records.profile import Failure
 from ncuview.store.batches import Added, Contents, contents_of, publish, remove_abandoned
+from ncuview.store.compaction import due, merged
 from ncuview.store.place import Place, place_of
 
 MOST_REPORTS, MOST_BYTES = 64, 256 << 20
@@ -63,8 +67,10 @@ def add_reports(
     to: str | Path,
     labels: Mapping[str, str] | None = None,
     mine: Sequence[str] = (),
+    rules: Sequence[str | Path] = (),
     keep_paths: bool = False,
     processes: int | None = None,
+    scheduler: str = "",
     progress: Progress | None = None,
 ) -> Addition:
     """Add reports to a store. Adding a report again changes nothing.
@@ -74,36 +80,46 @@ def add_reports(
         to: The store: a folder, which need not exist, or a URL of fsspec.
         labels: What the reports have in common, such as a commit or a job.
         mine: Kernels and files that match one of these patterns are the user's.
+        rules: Folders with further rules, which judge too.
         keep_paths: Whether files keep their folders; only base names otherwise.
         processes: How many worker processes; None for one per processor.
+        scheduler: The address of a Dask cluster, whose workers read the same files under the same names, and write to
+            the same store; empty for processes of this machine.
         progress: Called as reports become part of the store.
 
     Raises:
         UsageError: A name is empty, a pattern is none, or the store cannot be written.
         ReportError: The store cannot be read, or a folder holds no report.
-        ToolError: What a store needs is not installed.
+        RuleFileError: A rule file cannot be used.
+        ToolError: What a store needs is not installed, or the cluster ended.
     """
     from ncuview.base.patterns import patterns_of
+    from ncuview.engine.rule_file import load_rules
     from ncuview.store.opened import require_libraries
 
     require_libraries()
     patterns_of(mine, "--mine")
+    folders = tuple(map(Path, rules))
+    load_rules(folders)  # before any work is done
     named = _named(targets)
     place = place_of(str(to))
+    if scheduler:  # its workers have working directories of their own
+        named = [replace(each, file=Path(_absolute(each.file))) for each in named]
+        folders = tuple(Path(_absolute(each)) for each in folders)
+        to = place.name if place.filesystem else _absolute(place.name)
     contents = contents_of(place)
     remove_abandoned(place, contents)
-    with Workers(processes or usable_processors()) as workers:
+    with Cluster(scheduler) if scheduler else Workers(processes or usable_processors()) as workers:
         new, known, refused = _new(workers, named, contents)
-        tasks = [
-            Task(str(to), part, tuple(sorted((labels or {}).items())), tuple(mine), keep_paths)
-            for part in _parts(new, workers.count)
-        ]
+        common = Task(str(to), (), tuple(sorted((labels or {}).items())), tuple(mine), folders, keep_paths)
+        tasks = [replace(common, reports=part) for part in _parts(new, workers.count)]
         added: list[Added] = []
         for reports, lost in _done(workers, place, tasks):
             added += reports
             refused += lost
             if progress:
                 progress(len(added) + len(refused), len(named) - len(known))
+        _compact(workers, place, str(to))
     return Addition(tuple(added), tuple(known), tuple(refused))
 
 
@@ -123,8 +139,12 @@ def _named(targets: Iterable[str | Path]) -> list[Named]:
     return [Named(found.file, found.point, found.rank) for found in series_files(given) if found.file in reports]
 
 
+def _absolute(name: str | Path) -> str:
+    return os.path.abspath(name)  # noqa: PTH100  (links may lead elsewhere on another machine)
+
+
 def _new(
-    workers: Workers, named: Sequence[Named], contents: Contents
+    workers: Workers | Cluster, named: Sequence[Named], contents: Contents
 ) -> tuple[list[Identified], list[Added], list[Refused]]:
     """The reports that the store does not hold, each content once; those that it holds; those that have no content."""
     new: dict[str, Identified] = {}
@@ -161,7 +181,9 @@ def _parts(reports: Sequence[Identified], workers: int) -> Iterator[tuple[Identi
         yield tuple(part)
 
 
-def _done(workers: Workers, place: Place, tasks: Sequence[Task]) -> Iterator[tuple[Sequence[Added], Sequence[Refused]]]:
+def _done(
+    workers: Workers | Cluster, place: Place, tasks: Sequence[Task]
+) -> Iterator[tuple[Sequence[Added], Sequence[Refused]]]:
     """What became of each task, published. The reports of one whose process died are tried again one by one."""
     again: list[Task] = []
     for task, found in workers.results(written, tasks):
@@ -169,13 +191,22 @@ def _done(workers: Workers, place: Place, tasks: Sequence[Task]) -> Iterator[tup
             if len(task.reports) == 1:
                 yield (), [_died(task.reports[0].named.file, found)]
             else:
-                again += [Task(task.store, (each,), task.labels, task.mine, task.keep_paths) for each in task.reports]
+                again += [replace(task, reports=(each,)) for each in task.reports]
             continue
         if found.batch.reports:
             publish(place, found.batch)
         yield found.batch.reports, found.refused
     if again:
         yield from _done(workers, place, again)
+
+
+def _compact(workers: Workers | Cluster, place: Place, store: str) -> None:
+    """Merge small batches while there are many. What a process that dies would have merged stays as it is."""
+    while task := due(store, contents_of(place)):
+        ((_, found),) = workers.results(merged, [task])
+        if isinstance(found, WorkerDied):
+            return
+        publish(place, found)
 
 
 def _died(file: Path, error: WorkerDied) -> Refused:

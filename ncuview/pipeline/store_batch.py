@@ -10,6 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from ncuview.store.schema import VERSION, TableName
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ncuview.engine.rule_file import Rule
     from ncuview.store.rows import JudgedReport
 
 _CHANGES = "It is written now, or was replaced: add it again when it is complete."
@@ -65,6 +67,8 @@ class Task:
     reports: tuple[Identified, ...]
     labels: tuple[tuple[str, str], ...] = ()
     mine: tuple[str, ...] = ()
+    rules: tuple[Path, ...] = ()
+    """Folders with further rules."""
     keep_paths: bool = False
 
 
@@ -158,10 +162,10 @@ def judged(task: Task, report: Identified) -> JudgedReport:
 
     Raises:
         ReportError: It cannot be read, or changed meanwhile.
+        RuleFileError: A rule file cannot be used.
     """
     from ncuview.base.patterns import patterns_of
     from ncuview.engine.rank import diagnose
-    from ncuview.engine.rule_file import load_rules
     from ncuview.pipeline.profiled import read_with_sources
     from ncuview.reader.settings import session_of
     from ncuview.store.rows import JudgedReport
@@ -175,7 +179,7 @@ def judged(task: Task, report: Identified) -> JudgedReport:
         report.content,
         str(file),
         profile,
-        diagnose(profile, load_rules(), mine=patterns_of(task.mine, "--mine")),
+        diagnose(profile, _rules(task.rules), mine=patterns_of(task.mine, "--mine")),
         session.settings,
         session.cuda_version,
         report.named.point,
@@ -183,6 +187,13 @@ def judged(task: Task, report: Identified) -> JudgedReport:
         dict(task.labels),
         task.keep_paths,
     )
+
+
+@cache
+def _rules(folders: tuple[Path, ...]) -> tuple[Rule, ...]:
+    from ncuview.engine.rule_file import load_rules
+
+    return load_rules(folders)
 
 
 def content_of(file: Path) -> str:

@@ -2,8 +2,10 @@
 
 A store holds ``batches/ID.json`` and ``TABLE/gpu=GPU/month=MONTH/ID.parquet``. The Parquet files are written
 first. They belong to the store once the batch's JSON file is there, which ``publish`` writes: what a killed run left
-belongs to none, and ``remove_abandoned`` removes it. Two runs that add one report at the same time both publish it;
-readers then take it from the batch whose id is first (``Contents.twice``), so that no report counts twice.
+belongs to none, and ``remove_abandoned`` removes it. A batch that merges others names them, and readers leave these out
+from the moment at which it is published; their files stay for a day, for those who read them now. Two runs that add one
+report at the same time both publish it; readers then take it from the batch whose id is first (``Contents.twice``), so
+that no report counts twice.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from ncuview.store.schema import VERSION, TableName
 _FOLDER, _BATCH_ENDING, FILE_ENDING = "batches", ".json", ".parquet"
 _ABANDONED_AFTER_S = 24 * 3600.0
 """Files of no batch are removed from this age on; a batch is published seconds after its files are written."""
+_DIGITS = 20
+"""Of the time in ns with which an id begins."""
 UNKNOWN = "unknown"
 """The name of the folder of reports that do not name their GPU or date."""
 
@@ -71,6 +75,19 @@ class Batch:
     """Of the tables."""
     reports: tuple[Added, ...]
     files: tuple[File, ...]
+    replaces: tuple[str, ...] = ()
+    """The batches whose reports it holds too, and that are no longer part of the store."""
+
+    @property
+    def launches(self) -> int:
+        """Of all its reports."""
+        return sum(report.launches for report in self.reports)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether nobody still reads what it replaces."""
+        written = self.id[:_DIGITS]
+        return written.isdecimal() and time.time() - int(written) / 1e9 > _ABANDONED_AFTER_S
 
 
 _BATCH = TypeAdapter(Batch)
@@ -83,7 +100,7 @@ def number_of(content: str) -> int:
 
 def new_id() -> str:
     """An id that sorts after earlier ones, by this machine's clock, and that no other process has."""
-    return f"{time.time_ns():020d}-{secrets.token_hex(6)}"
+    return f"{time.time_ns():0{_DIGITS}d}-{secrets.token_hex(6)}"
 
 
 def file_name(table: TableName, gpu: str | None, month: str | None, batch: str) -> str:
@@ -102,10 +119,18 @@ def publish(place: Place, batch: Batch) -> None:
 
 
 class Contents:
-    """The batches of a store at one moment."""
+    """The batches of a store at one moment.
+
+    Attributes:
+        batches: Those that are part of the store, by id.
+        replaced: Those that another one replaces.
+    """
 
     def __init__(self, batches: Iterable[Batch]) -> None:
-        self.batches = tuple(batches)
+        published = tuple(batches)
+        replaced = {each for batch in published for each in batch.replaces}
+        self.batches = tuple(batch for batch in published if batch.id not in replaced)
+        self.replaced = tuple(batch for batch in published if batch.id in replaced)
 
     @cached_property
     def reports(self) -> Mapping[str, Added]:
@@ -141,7 +166,14 @@ def contents_of(place: Place) -> Contents:
         ReportUnreadable: The place cannot be read, or a newer ncuview wrote a batch.
         ReportDamaged: The file of a batch is damaged.
     """
-    return Contents(_batch(place, name) for name in place.names(_FOLDER, _BATCH_ENDING))
+    while True:
+        names = place.names(_FOLDER, _BATCH_ENDING)
+        try:
+            return Contents(_batch(place, name) for name in names)
+        except ReportUnreadable:
+            if set(names) <= set(place.names(_FOLDER, _BATCH_ENDING)):
+                raise
+            # one of them was removed meanwhile, long after another had replaced it
 
 
 def _batch(place: Place, name: str) -> Batch:
@@ -167,8 +199,17 @@ def is_store(name: str) -> bool:
 
 
 def remove_abandoned(place: Place, contents: Contents) -> None:
-    """Remove Parquet files that belong to no batch and are a day old: runs that were killed left them."""
-    known = {file.name for batch in contents.batches for file in batch.files}
+    """Remove what belongs to no batch, or only to a replaced one, and is a day old.
+
+    Files go before the batch that names them, so that nothing stays unnamed in an object store, which has no old files.
+    """
+    outdated = {each for batch in (*contents.batches, *contents.replaced) if batch.is_old for each in batch.replaces}
+    for batch in contents.replaced:
+        if batch.id in outdated:
+            for file in batch.files:
+                place.remove(file.name)
+            place.remove(f"{_FOLDER}/{batch.id}{_BATCH_ENDING}")
+    known = {file.name for batch in (*contents.batches, *contents.replaced) for file in batch.files}
     for name in place.old_files(".", FILE_ENDING, _ABANDONED_AFTER_S):
         if name not in known:
             place.remove(name)

@@ -22,7 +22,7 @@ from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import Numbers, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
-from ncuview.store.questions import SHAPE, SPLIT, cell, names_of
+from ncuview.store.questions import OF_NAME, SHAPE, SPLIT, cell, names_of, unknown_kernel
 from ncuview.store.schema import TABLE
 
 CYCLES = "sm__cycles_elapsed.max"
@@ -81,7 +81,7 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    identity = _Identity(store, names_of(store, kernel))
+    identity = _Identity(store, kernel)
     series = _series(store, identity)
     counters = _Counters(store, identity)
     ordered = sorted(series, key=lambda each: -sum(at.launches * at.time_ns for at in series[each]))
@@ -126,28 +126,42 @@ class _Identity:
 
     CONDITION = "l.kernel IN $bare_names AND (l.function || coalesce(l.template_arguments, '')) IN $names"
 
-    def __init__(self, store: Store, values: Mapping[str, str]) -> None:
-        asked = (
-            "kernel IN ($given, $bare) "
-            "AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
-        )
+    def __init__(self, store: Store, kernel: str) -> None:
+        values = names_of(kernel)
         name = "function || coalesce(template_arguments, '')"
-        named = store.sql(
-            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {asked} GROUP BY ALL ORDER BY ALL",  # noqa: S608
+        asked = store.sql(
+            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {OF_NAME} "  # noqa: S608
+            "GROUP BY ALL ORDER BY ALL",
             **values,
-        ).fetchall()
+        )
+        named = store.rows(asked)
+        if not named:
+            raise unknown_kernel(store, kernel)
         self._of_code = {code: name for _, name, codes in reversed(named) for code in codes if code is not None}
-        place = "coalesce(point, report::VARCHAR)"
-        others = store.sql(
-            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches "  # noqa: S608
-            f"WHERE code IN (SELECT code FROM launches WHERE {asked}) AND ({asked}) IS NOT TRUE GROUP BY ALL "
-            f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {asked})) ORDER BY ALL",
-            **values,
-        ).fetchall()
+        others = self._others(store, values) if self._of_code else []
         self._names: dict[str, str] = {name: name for _, name, _ in named}
         self.renamed = tuple((name, self._of_code[codes[0]]) for _, name, codes in others)
         self._names |= dict(self.renamed)
         self.values = {"bare_names": [row[0] for row in (*named, *others)], "names": list(self._names)}
+
+    def _others(self, store: Store, values: Mapping[str, str]) -> list[Any]:
+        """Bare name, name and codes of kernels that have the code, and are at none of the points of the asked names.
+
+        Most kernels have none: to look for the code alone reads one column.
+        """
+        name = "function || coalesce(template_arguments, '')"
+        with_code = f"code IN $codes AND ({OF_NAME}) IS NOT TRUE"
+        count = f"SELECT count(*) FROM launches WHERE {with_code}"  # noqa: S608
+        if store.rows(store.sql(count, **values, codes=list(self._of_code))) == [(0,)]:
+            return []
+        place = "coalesce(point, report::VARCHAR)"
+        asked = store.sql(
+            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {with_code} GROUP BY ALL "  # noqa: S608
+            f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {OF_NAME})) ORDER BY ALL",
+            **values,
+            codes=list(self._of_code),
+        )
+        return store.rows(asked)
 
     def name(self, function: str, template_arguments: str | None) -> str:
         """The name of the series to which launches of a name belong."""
@@ -161,12 +175,12 @@ class _Identity:
 
 def _series(store: Store, identity: _Identity) -> dict[Series, list[AtPoint]]:
     """The points of each series, in the order of their reports."""
-    rows = store.sql(
+    asked = store.sql(
         f"SELECT {_KEY}, created, launches, time_ns, codes FROM history AS l WHERE {identity.CONDITION}",  # noqa: S608
         **identity.values,
-    ).fetchall()
+    )
     found: defaultdict[Series, list[AtPoint]] = defaultdict(list)
-    for *key, created, launches, time_ns, codes in rows:
+    for *key, created, launches, time_ns, codes in store.rows(asked):
         series, point = identity.series(key)
         known = tuple(code for code in codes if code is not None)
         found[series].append(AtPoint(point, created, launches, time_ns, known, tuple(key)))
@@ -229,11 +243,11 @@ def _joined(
     rows = store.sql(
         f"SELECT {_KEY}, {', '.join(aggregates)} FROM launches AS l "  # noqa: S608
         "JOIN metrics AS m ON l.report = m.report AND l.launch = m.launch AND l.kernel = m.kernel "
-        f"AND l.gpu IS NOT DISTINCT FROM m.gpu WHERE {identity.CONDITION} GROUP BY ALL",
+        f"AND l.gpu IS NOT DISTINCT FROM m.gpu WHERE {identity.CONDITION} AND m.kernel IN $bare_names GROUP BY ALL",
         **identity.values,
     )
     keys = len(rows.columns) - len(aggregates)
-    for row in rows.fetchall():
+    for row in store.rows(rows):
         yield row[:keys], row[keys:]
 
 

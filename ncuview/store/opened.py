@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 from weakref import finalize
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
-from ncuview.store.batches import Added, Batch, Contents, File, contents_of
+from ncuview.store.batches import FILE_ENDING, Added, Batch, Contents, File, contents_of
 from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
 from ncuview.store.schema import TABLE, TableName, arrow_schema
 from ncuview.store.versions import upgraded
@@ -53,10 +53,7 @@ class Store:
             self._make_views(place)
         except duckdb.Error as error:
             self.close()
-            raise ReportDamaged(
-                f"{place.name}: a file of the store cannot be read: {error}",
-                hint="Restore it from a backup, or add the reports to a new store.",
-            ) from error
+            raise _damaged(place.name, error) from error
         self.connection.execute("SET lock_configuration = true")
 
     def _make_views(self, place: Place) -> None:
@@ -87,6 +84,8 @@ class Store:
 
         Raises:
             UsageError: It is no query alone, or DuckDB refuses it.
+            ReportDamaged: A file of the store is damaged; where DuckDB finds that as rows are asked for, it raises an
+                error of its own, and ``rows`` this one.
         """
         import duckdb
 
@@ -95,10 +94,28 @@ class Store:
             if kinds == [duckdb.StatementType.SELECT]:
                 return self.connection.sql(query, params=values or None)
         except duckdb.Error as error:
+            if _is_damage(error):
+                raise _damaged(self.name, error) from error
             raise UsageError(
                 f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables."
             ) from error
         raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
+
+    def rows(self, asked: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
+        """The rows of an answer.
+
+        Raises:
+            ReportDamaged: A file of the store is damaged.
+            duckdb.Error: They cannot be computed for another reason.
+        """
+        import duckdb
+
+        try:
+            return asked.fetchall()
+        except duckdb.Error as error:
+            if _is_damage(error):
+                raise _damaged(self.name, error) from error
+            raise
 
     def arrow(self, table: TableName) -> pa.Table:
         """A complete table in Arrow."""
@@ -154,6 +171,20 @@ def require_libraries() -> None:
             raise ToolError(f"a store needs {name}, which is not installed", hint=WITHOUT_EXTRA)
 
 
+def _is_damage(error: duckdb.Error) -> bool:
+    """Whether DuckDB could not read a file: it names it, or its reader of Parquet raises an error of no kind."""
+    import duckdb
+
+    return type(error) is duckdb.Error or isinstance(error, duckdb.IOException) or FILE_ENDING in str(error)
+
+
+def _damaged(name: str, error: duckdb.Error) -> ReportDamaged:
+    return ReportDamaged(
+        f"{name}: a file of the store cannot be read: {error}",
+        hint="Restore it from a backup, or add the reports to a new store.",
+    )
+
+
 def _connection(place: Place, spilled: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
@@ -162,6 +193,7 @@ def _connection(place: Place, spilled: str) -> duckdb.DuckDBPyConnection:
         connection.execute(f"SET {setting} = false")
     if place.filesystem is not None:
         connection.register_filesystem(place.filesystem)
+    connection.execute("SET parquet_metadata_cache = true")
     connection.execute(f"SET allowed_directories = [{_quoted(place.full_name(''))}]")
     connection.execute("SET enable_external_access = false")
     return connection

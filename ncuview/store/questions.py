@@ -33,6 +33,11 @@ _RATIOS: Mapping[By, str] = {
     "shape": "ratio: the time over that of the fastest configuration.",
     "rank": "ratio: the time over the median of the ranks.",
 }
+OF_NAME = (
+    "kernel IN ($given, $bare) "
+    "AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
+)
+"""The launches of a kernel that is named with or without namespaces, template arguments and parameters."""
 _OF_KERNEL = "kernel IN ($given, $bare) AND $given IN (kernel, function, name)"
 
 
@@ -68,7 +73,11 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    values = names_of(store, kernel) if kernel is not None else {}
+    values = names_of(kernel) if kernel is not None else {}
+    if kernel is not None:
+        count = f"SELECT count(*) FROM launches WHERE {OF_NAME}"  # noqa: S608  (a constant)
+        if store.rows(store.sql(count, **values)) == [(0,)]:
+            raise unknown_kernel(store, kernel)
     where = _OF_KERNEL if kernel is not None else "true"
     order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns"
     found = list(_tables(store, f"by {by}", f"compare_{by}", _COMPARED[by], order, limit, where, values))
@@ -124,7 +133,7 @@ def sql(store: Store, query: str, limit: int) -> Answer:
         query.encode()  # DuckDB takes no lone surrogates
         asked = store.sql(query)
         columns = tuple(asked.columns)
-        rows = (asked.limit(limit + 1) if limit else asked).fetchall()
+        rows = store.rows(asked.limit(limit + 1) if limit else asked)
     except (duckdb.Error, UnicodeEncodeError) as error:
         raise UsageError(
             f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables and views."
@@ -133,25 +142,19 @@ def sql(store: Store, query: str, limit: int) -> Answer:
     return Answer("sql", (AnswerTable("", None, columns, shown, -1 if len(rows) > len(shown) else 0),))
 
 
-def names_of(store: Store, kernel: str) -> dict[str, str]:
-    """The parameters ``given`` and ``bare`` by which a kernel is found: its name, and that without namespaces.
-
-    Raises:
-        UnknownKernel: No launch has this name.
-    """
+def names_of(kernel: str) -> dict[str, str]:
+    """The parameters of ``OF_NAME``: the kernel's name, and that without namespaces."""
     given = kernel.encode("utf-8", "replace").decode()  # DuckDB takes no lone surrogates
-    values = {"given": given, "bare": parts_of(given).function.rpartition("::")[2] or given}
-    of_bare_name = (
-        "SELECT count(*) FROM launches WHERE kernel IN ($given, $bare) "
-        "AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
+    return {"given": given, "bare": parts_of(given).function.rpartition("::")[2] or given}
+
+
+def unknown_kernel(store: Store, kernel: str) -> UnknownKernel:
+    """The error that no launch has this name, with the one that is most like it."""
+    known = [name for (name,) in store.rows(store.sql("SELECT DISTINCT kernel FROM launches ORDER BY ALL"))]
+    return UnknownKernel(
+        f"no launch in the store is of the kernel {kernel}",
+        hint=did_you_mean(kernel, known, "`ncuview store top` has the kernels of most GPU time."),
     )
-    if store.sql(of_bare_name, **values).fetchall() == [(0,)]:
-        known = [name for (name,) in store.sql("SELECT DISTINCT kernel FROM launches ORDER BY ALL").fetchall()]
-        raise UnknownKernel(
-            f"no launch in the store is of the kernel {kernel}",
-            hint=did_you_mean(kernel, known, "`ncuview store top` has the kernels of most GPU time."),
-        )
-    return values
 
 
 def _answer(question: str, tables: Iterator[AnswerTable] | list[AnswerTable], *notes: str) -> Answer:
@@ -181,7 +184,7 @@ def _tables(
         **(values or {}),
     )
     names = tuple(found.columns[len(SETTINGS) + 1 :])
-    for of, rows in groupby(found.fetchall(), lambda row: row[: len(SETTINGS)]):
+    for of, rows in groupby(store.rows(found), lambda row: row[: len(SETTINGS)]):
         members = list(rows)
         cells = tuple(tuple(map(cell, row[len(SETTINGS) + 1 :])) for row in members)
         yield AnswerTable(title, Settings(*of), names, cells, members[0][len(SETTINGS)] - len(members))
