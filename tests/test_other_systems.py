@@ -153,7 +153,8 @@ def test_every_module_can_be_imported_but_those_that_start_programs(system: str,
     package = Path(ncuview.__file__).parent
     only_linux = {"profiling.reaper", "profiling.drop_privileges", "__main__"}
     names = {".".join(path.relative_to(package).with_suffix("").parts) for path in package.rglob("*.py")}
-    wanted = sorted(name.removesuffix(".__init__") for name in names - only_linux if "launcher" not in name)
+    own = (name.removesuffix(".__init__") for name in names - only_linux if "launcher" not in name)
+    wanted = sorted(name for name in own if not name.startswith("mcp_server"))  # its SDK asks which system this is
     program = f"import importlib\nfor name in {wanted!r}:\n    importlib.import_module('ncuview.' + name)\n"
     ended = on(system, tmp_path, program.replace("'ncuview.__init__'", "'ncuview'"))
     assert (ended.code, ended.err) == (0, "")

@@ -12,7 +12,11 @@ PACKAGE = Path(ncuview.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 CALLS = {"eval", "exec", "compile", "__import__", "execfile", "breakpoint"}
 MODULES = {"pickle", "marshal", "shelve", "dill", "yaml", "code", "codeop", "runpy", "jsonpickle"}
-ALLOWED = {"profiling/callable.py": {"pickle", "cloudpickle"}, "profiling/call.py": {"pickle", "cloudpickle"}}
+ALLOWED = {
+    "profiling/callable.py": {"pickle", "cloudpickle"},
+    "profiling/call.py": {"pickle", "cloudpickle"},
+    "pipeline/workers.py": {"pickle"},  # between processes of ours, each of which reads reports in a child of its own
+}
 """A function of the user's own is sent to a child process of ours, in a private folder, and nothing else is."""
 
 
