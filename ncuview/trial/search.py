@@ -7,7 +7,8 @@ keeps the first one that is verified and gains, and begins again with that versi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
@@ -41,7 +42,7 @@ class Bench(Protocol[V]):
     kernel: str
 
     def build(self, source: str) -> V:
-        """Compile a version.
+        """Compile a version; several threads may do so at once.
 
         Raises:
             NotBuilt: The compiler refuses it.
@@ -93,6 +94,12 @@ class Candidate:
     finding: Finding | None
     bound: Bound | None
 
+    @property
+    def source(self) -> str:
+        """The version to compile; empty where there is nothing to try."""
+        withdrawn = self.bound is not None and self.bound.withdrawn
+        return self.change.edited if isinstance(self.change, Edit) and not withdrawn else ""
+
     def attempt(self, step: int, path: str) -> Attempt:
         """The candidate before it is tried."""
         written = isinstance(self.change, Edit)
@@ -112,7 +119,9 @@ class Candidate:
         )
 
 
-def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say: Callable[[str], None]) -> None:
+def search(
+    bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say: Callable[[str], None], jobs: int = 1
+) -> None:
     """Try changes until none gains, or time is up. What is known so far stands in ``found`` at any moment.
 
     Args:
@@ -120,23 +129,35 @@ def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say
         found: The original; the search writes its results there, so that an interrupted one leaves them.
         time_is_up: Whether no further change may be tried.
         say: Told what is tried next.
+        jobs: How many versions may be compiled at once. With more than one, all changes of a step are compiled before
+            the first is timed, so that no compiler runs beside a launch that is timed.
 
     Raises:
         NcuviewError: GPU or compiler failed.
     """
     tried = {found.source}
-    while not found.stopped and _step(bench, found, tried, time_is_up, say):
+    while not found.stopped and _step(bench, found, tried, time_is_up, say, jobs):
         pass
 
 
 def _step(
-    bench: Bench[V], found: Found[V], tried: set[str], time_is_up: Callable[[], bool], say: Callable[[str], None]
+    bench: Bench[V],
+    found: Found[V],
+    tried: set[str],
+    time_is_up: Callable[[], bool],
+    say: Callable[[str], None],
+    jobs: int,
 ) -> bool:
     """Try the changes of the present version; whether one was kept."""
     say("profile")
     found.diagnosis = bench.judge(found.version)
     found.first = found.first or found.diagnosis
-    for candidate in _candidates(bench, found, say):
+    candidates = list(_candidates(bench, found, say))
+    built: Mapping[str, Future[V]] = {}
+    if jobs > 1 and not time_is_up():
+        say("compile all changes")
+        built = _built(bench, (each.source for each in candidates if each.source not in tried), jobs)
+    for candidate in candidates:
         attempt = candidate.attempt(found.kept, bench.path)
         if candidate.bound and candidate.bound.withdrawn:
             found.attempts.append(replace(attempt, decision="withdrawn", reason=candidate.bound.withdrawn))
@@ -156,7 +177,7 @@ def _step(
             found.attempts.append(replace(attempt, reason=found.stopped))
             continue
         say(attempt.title)
-        made = _tried(bench, found, attempt, candidate.change)
+        made = _tried(bench, found, attempt, candidate.change, built.get(source))
         found.attempts.append(made)
         if made.decision == "kept":
             return True
@@ -188,11 +209,17 @@ def _expected(finding: Finding, bound: Bound | None) -> float:
     return min(best, bound.gain.best) if bound and bound.is_bound else best
 
 
-def _tried(bench: Bench[V], found: Found[V], attempt: Attempt, edit: Edit) -> Attempt:
+def _built(bench: Bench[V], sources: Iterable[str], jobs: int) -> Mapping[str, Future[V]]:
+    """Versions by their sources, all of them compiled, so many at a time, or refused."""
+    with ThreadPoolExecutor(jobs) as pool:
+        return {source: pool.submit(bench.build, source) for source in dict.fromkeys(sources) if source}
+
+
+def _tried(bench: Bench[V], found: Found[V], attempt: Attempt, edit: Edit, built: Future[V] | None) -> Attempt:
     """Compile, time and check a change, and keep it in ``found`` if it gains. The cheapest steps come first."""
     before, source = found.version, edit.edited
     try:
-        after = bench.build(source)
+        after = built.result() if built else bench.build(source)
     except NotBuilt as refused:
         return replace(attempt, decision="not built", reason=str(refused))
     try:

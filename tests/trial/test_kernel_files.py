@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ncuview.base.errors import ToolError
-from ncuview.catalogue.compiler import Compiled
-from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel
-from ncuview.catalogue.machine_code import KernelCode
-from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.trial import Attempt
 from ncuview.trial.cases import Build
-from ncuview.trial.kernel_files import KernelFileBench, Tools
+from ncuview.trial.kernel_files import KernelFileBench
 from ncuview.trial.search import Found, search
 from ncuview.trial.verify import Answer
 from tests.emulation import needs_gpp
 from tests.emulation.device import run_job
-from tests.trial.emulated import Source, build, sanitizer
+from tests.trial.emulated import build, reload_of, tools
 
 pytestmark = needs_gpp
 
@@ -31,16 +25,6 @@ def bench_of(name: str, folder: Path, faster: str) -> tuple[KernelFileBench, str
     """A bench of a kernel at a small size; versions whose source holds ``faster`` take half the time."""
     small = build(find_kernel(name)).kernel
 
-    def reload(path: Path) -> Kernel:
-        kernel = load_kernels(path)[0]
-        return replace(kernel, text=kernel.text.model_copy(update={"sizes": small.text.sizes}))
-
-    def compiled(kernel: Kernel, _: Path) -> Compiled:
-        return Source(kernel.path, kernel)
-
-    def code_of(_: Compiled, __: Kernel) -> KernelCode:
-        raise ToolError("an emulated kernel has no machine code")
-
     def clock(source: str, number: int) -> float:
         return (500.0 if faster in Path(source).read_text() else 1000.0) * (1 + 0.001 * (number % 3))
 
@@ -48,11 +32,7 @@ def bench_of(name: str, folder: Path, faster: str) -> tuple[KernelFileBench, str
         lines, gpu = run_job(job, clock)
         return Answer(lines, gpu.failure)
 
-    def judge(_: Kernel) -> LaunchDiagnosis | None:
-        return None  # without counters every change that applies is tried
-
-    tools = Tools(compiled, code_of, judge, process, sanitizer)
-    return KernelFileBench(small, reload, folder, tools), small.path.read_text()
+    return KernelFileBench(small, reload_of(small), folder, tools(process)), small.path.read_text()
 
 
 def tried(name: str, folder: Path, faster: str) -> tuple[Found[Build], list[Attempt]]:
