@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +84,14 @@ def edited(more: str, *, before: str = SOURCE) -> Edit:
 def checked(bench: ProgramBench, more: str, *, before: str = SOURCE) -> Verification:
     edit = edited(more, before=before)
     return bench.check(bench.build(before), bench.build(edit.edited), edit)
+
+
+def test_several_threads_may_build_versions_at_once(bench: ProgramBench) -> None:
+    sources = [f"{SOURCE}// {number}\n" for number in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        versions = list(pool.map(bench.build, sources))
+    assert len({version.folder for version in versions}) == 4
+    assert [(version.folder / "built.cu").read_text() for version in versions] == sources
 
 
 def test_versions_are_built_in_copies_and_the_tree_stays(bench: ProgramBench, tmp_path: Path) -> None:

@@ -40,8 +40,11 @@ EDITED = (
 """Of the catalogue, whose edits by makers get mistakes."""
 EACH_KERNEL, EACH_EDIT = 2, 3
 """Mistakes of each kernel and of each edit."""
-WITHOUT_EFFECT = frozenset[str]()
-"""Names of mistakes that change no result that a launch of the front matter can have, so that they are no mistakes."""
+WITHOUT_EFFECT = {
+    "copySharedMem: kernel: a dropped barrier 0": "each thread reads what it wrote itself",
+    "copySharedMem: kernel: a barrier of a warp instead of the block 0": "each thread reads what it wrote itself",
+}
+"""Names of edits that the rules make and that are no mistakes, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,10 @@ def _text(replacement: str) -> Rewrite:
     return lambda found, _: found.expand(replacement)
 
 
+def _smaller(found: re.Match[str], _: str) -> str | None:
+    return None if found[2] == "1" else f"{found[1]}[{found[2]} - 1]"
+
+
 def _without_padding(found: re.Match[str], text: str) -> str | None:
     declared = re.search(rf"__shared__ \w+ {found[1]}\[\w+\]\[(\w+) \+ 1\]", text)
     return f"(&{found[1]}[0][0])[({found[2]}) * {declared[1]} + {found[3]}]" if declared else None
@@ -96,8 +103,8 @@ _OF_EDITS: Sequence[tuple[str, str, Rewrite]] = (
         r"__syncthreads\(\);",
         _text("if (threadIdx.x % 32 == 0) return; __syncthreads();"),
     ),
-    ("padding without the index", rf"\b(\w*tile){_INDEX}{_INDEX}(?=\s*[=;*])", _without_padding),
-    ("padding in the declaration only", r"(__shared__ \w+ \w+\[\w+\])\[(\w+) \+ 1\]", _text(r"\1[\2 - 1]")),
+    ("padding without the index", rf"\b(?<!float )(\w*tile){_INDEX}{_INDEX}(?=\s*[=;*])", _without_padding),
+    ("a tile without its last column", r"(__shared__ \w+ \w+\[\w+\])\[(\w+) \+ 1\]", _smaller),
     ("a swapped index", r"\b(\w*tile)\[(row|column)\]\[(row|column)\]", _text(r"\1[\3][\2]")),
     ("an index that is no bijection", r"\b(?:4|2) \* (blockIdx\.[xyz]) \+ part\b", _text(r"\1 + part")),
     ("an index that is no bijection", r"\bblockIdx\.x \* (?:blockDim\.x|[A-Z_]+) \+ (?=column|row)", _text("")),
@@ -134,7 +141,7 @@ def wrong_edits() -> list[WrongEdit]:
     for kernel in EDITED:
         for edit in _edits_of(kernel):
             made += _rarest(_of_edit(kernel, edit), EACH_EDIT, seen)
-    return made
+    return [each for each in made if each.name not in WITHOUT_EFFECT]
 
 
 def original_of(wrong: WrongEdit) -> str:
@@ -161,8 +168,7 @@ def _rarest(found: Iterator[WrongEdit], count: int, seen: Counter[str]) -> list[
     """Some of the wrong edits, each of another kind, of the kinds that were taken least so far."""
     first: dict[str, WrongEdit] = {}
     for each in found:
-        if each.name not in WITHOUT_EFFECT:
-            first.setdefault(each.kind, each)
+        first.setdefault(each.kind, each)
     chosen = sorted(first.values(), key=lambda each: seen[each.kind])[:count]
     seen.update(each.kind for each in chosen)
     return chosen
