@@ -32,6 +32,8 @@ NAIVE = ("transposeNaive", "reduce_v1", "histogram_global", "mmul", "count_globa
 OF_CATALOGUE, FINISHED, OTHERS = 18, 10, 32
 LEFT_OUT = ("calibration", "transfers")
 """Families that are about other things than their kernels."""
+PROGRAMS = 96
+"""So many labelled programs, by their numbers, are looked at: the makers take seconds for each of their kernels."""
 PROCESSES = 2
 MAKERS: Mapping[str, Maker] = {maker.__name__: maker for makers in STRUCTURAL.values() for maker in makers}
 ANYWHERE = "elements_per_thread"
@@ -125,7 +127,8 @@ def main() -> None:
         and each.text.family not in {"calibration", "transfers"}
     ]
     with ProcessPoolExecutor(PROCESSES) as pool:
-        programs = [each for found in pool.map(candidates_of, sources(), chunksize=8) for each in found]
+        found = pool.map(candidates_of, list(sources())[:PROGRAMS], chunksize=4)
+        programs = [candidate for candidates in found for candidate in candidates]
     taken, lines = Counter[str](), list[str]()
     for title, candidates, count in _parts(catalogue, programs):
         draw.shuffle(candidates)

@@ -40,9 +40,14 @@ EDITED = (
 """Of the catalogue, whose edits by makers get mistakes."""
 EACH_KERNEL, EACH_EDIT = 2, 3
 """Mistakes of each kernel and of each edit."""
+MULTIPLE = "n is a multiple of 4 in every launch that the front matter allows"
 WITHOUT_EFFECT = {
     "copySharedMem: kernel: a dropped barrier 0": "each thread reads what it wrote itself",
     "copySharedMem: kernel: a barrier of a warp instead of the block 0": "each thread reads what it wrote itself",
+    "mayAlias: Access in and out in vectors of 4 elements: a vector access after the end 0": MULTIPLE,
+    "mayAlias: Access in and out in vectors of 4 elements: <= instead of < 0": MULTIPLE,
+    "constRestrict: Access in and out in vectors of 4 elements: a vector access after the end 0": MULTIPLE,
+    "constRestrict: Access in and out in vectors of 4 elements: a lost tail 0": MULTIPLE,
 }
 """Names of edits that the rules make and that are no mistakes, with the reason."""
 
