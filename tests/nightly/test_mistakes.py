@@ -17,6 +17,8 @@ WRONG = wrong_edits()
 SAMPLE = WRONG[::20]
 ONE_BLOCK = {
     "transformSmemPad1: kernel: a block's index without the block 0",
+    "transformNaiveRow: Process 4 elements per thread: an index that is no bijection 0",
+    "mtran: Process 4 elements per thread: an index that is no bijection 0",
 }
 """Mistakes that need several blocks in a row; at the sizes that are emulated there is one."""
 

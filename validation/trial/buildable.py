@@ -89,7 +89,17 @@ def compiled(target: str, source: str) -> str:
                 return str(refused).replace("\n", " ")
             return ""
         shutil.copy(HERE / "harness.h", text)
-        command = [nvcc, "-O3", "-std=c++17", f"-arch={ARCHITECTURE}", "-lineinfo", "-c", "-o", "code.o", file]
+        command = [
+            str(nvcc),
+            "-O3",
+            "-std=c++17",
+            f"-arch={ARCHITECTURE}",
+            "-lineinfo",
+            "-c",
+            "-o",
+            "code.o",
+            str(file),
+        ]
         done = subprocess.run(command, cwd=text, capture_output=True, text=True, check=False)
         errors = [line for line in done.stderr.splitlines() if "error" in line]
         return (errors or [done.stderr[-200:]])[0].replace("\t", " ") if done.returncode else ""

@@ -44,6 +44,9 @@ MULTIPLE = "n is a multiple of 4 in every launch that the front matter allows"
 WITHOUT_EFFECT = {
     "copySharedMem: kernel: a dropped barrier 0": "each thread reads what it wrote itself",
     "copySharedMem: kernel: a barrier of a warp instead of the block 0": "each thread reads what it wrote itself",
+    "transformNaiveRow: Process 4 elements per thread: <= instead of < 0": "a condition keeps the part inside",
+    "reduce_v1: Process 4 elements per thread: a barrier of a warp instead of the block 0": "the round that follows"
+    " reads within the warp",
     "mayAlias: Access in and out in vectors of 4 elements: a vector access after the end 0": MULTIPLE,
     "mayAlias: Access in and out in vectors of 4 elements: <= instead of < 0": MULTIPLE,
     "constRestrict: Access in and out in vectors of 4 elements: a vector access after the end 0": MULTIPLE,
