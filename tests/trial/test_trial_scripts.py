@@ -84,8 +84,8 @@ def test_a_check_of_one_input_sees_the_first_launch_alone(lines: list[dict[str, 
 
 
 def test_the_summary_names_what_was_kept() -> None:
-    row = ("a: seed: a lost tail 0", "a", "a lost tail", "seed", "refuted", "poison", "WRONG: 3 is 4", KEPT, "12")
-    kept = ("b: seed: a lost tail 1", "b", "a lost tail", "seed", "verified", "", "right", KEPT, "12")
+    row = ("a: seed: a lost tail 0", "a", "a lost tail", "seed", "refuted", "poison", "WRONG: 3 is 4", KEPT, "12", "")
+    kept = ("b: seed: a lost tail 1", "b", "a lost tail", "seed", "verified", "", "right", KEPT, "12", "")
     said = summary([row, kept])
     assert "2 wrong edits of 2 kernels, 1 classes" in said
     assert "kept: 1; by a check with one input and one size alone: 2" in said

@@ -13,6 +13,7 @@ that the command can be repeated until all are there. Needs a GPU, nvcc, PyCUDA 
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 import time
 from collections import Counter
@@ -40,7 +41,7 @@ from ncuview.trial.verify import Answer, Process
 from tests.trial.seeds import kernel_of
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
 
-COLUMNS = ("name", "kernel", "class", "origin", "verdict", "check", "oracle", "one input and size", "seconds")
+COLUMNS = ("name", "kernel", "class", "origin", "verdict", "check", "oracle", "one input and size", "seconds", "reason")
 ARCHITECTURE = "sm_90"
 KEPT, NOT_KEPT, NO_RESULT = "kept", "not kept", "no result"
 
@@ -53,12 +54,14 @@ class Checked:
         verdict: That of ``verify``, or ``not built``.
         check: The check that decided.
         one: Whether a check of one input at one size would keep it: ``kept``, ``not kept`` or ``no result``.
+        reason: What the check, or the compiler, found.
         build: The wrong version; None where it was not built.
     """
 
     verdict: str
     check: str
     one: str
+    reason: str
     build: Build | None = None
 
 
@@ -109,10 +112,10 @@ def checked(wrong: WrongEdit, kernel: Kernel, reload: Callable[[Path], Kernel], 
     before = bench.build(original_of(wrong))
     try:
         after = bench.build(wrong.edit.edited)
-    except NotBuilt:
-        return Checked("not built", "", NO_RESULT)
+    except NotBuilt as refused:
+        return Checked("not built", "", NO_RESULT, str(refused))
     found = bench.check(before, after, wrong.edit)
-    return Checked(found.verdict, found.check, process.one, after)
+    return Checked(found.verdict, found.check, process.one, found.reason, after)
 
 
 def reference_of(build: Build, folder: Path) -> str:
@@ -122,7 +125,7 @@ def reference_of(build: Build, folder: Path) -> str:
     try:
         event_times(launch_of(build.kernel), {build.kernel.function: build.compiled}, folder)
     except NcuviewError as wrong:
-        return f"WRONG: {wrong}".replace("\n", " ").replace("\t", " ")
+        return f"WRONG: {wrong}"
     return "right"
 
 
@@ -145,7 +148,7 @@ def main(
             return
         row = row_of(wrong)
         with lock, table.open("a", encoding="utf-8") as lines:
-            lines.write("\t".join(row) + "\n")
+            lines.write("\t".join(re.sub(r"\s+", " ", each) for each in row) + "\n")
         print("  ".join(row), flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -185,7 +188,8 @@ def _row(wrong: WrongEdit) -> tuple[str, ...]:
         (folder / "oracle").mkdir()
         oracle = reference_of(found.build, folder / "oracle") if found.build else ""
     seconds = f"{time.monotonic() - started:.0f}"
-    return (wrong.name, wrong.kernel, wrong.kind, wrong.origin, found.verdict, found.check, oracle, found.one, seconds)
+    named = (wrong.name, wrong.kernel, wrong.kind, wrong.origin)
+    return (*named, found.verdict, found.check, oracle, found.one, seconds, found.reason)
 
 
 def compiled(wrong: WrongEdit) -> tuple[str, ...]:
@@ -204,10 +208,10 @@ def compiled(wrong: WrongEdit) -> tuple[str, ...]:
         try:
             bench.build(wrong.edit.edited)
         except NotBuilt as refused:
-            said = str(refused).replace("\n", " ").replace("\t", " ")
+            said = str(refused)
     seconds = f"{time.monotonic() - started:.1f}"
     verdict = "not built" if said else "compiles"
-    return (wrong.name, wrong.kernel, wrong.kind, wrong.origin, verdict, said, "", "", seconds)
+    return (wrong.name, wrong.kernel, wrong.kind, wrong.origin, verdict, "", "", "", seconds, said)
 
 
 if __name__ == "__main__":
