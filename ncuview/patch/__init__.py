@@ -167,7 +167,7 @@ def _made(make: Maker, source: str, path: str, kernel: str, lines: Sequence[int]
         check_in_python(found, change.replacements)
     except Refused as refused:
         return NoEdit(str(refused))
-    return Edit(change.title, change.assumes, program.data, change.replacements, change.reorders)
+    return Edit(change.title, change.assumes, program.data, change.replacements, change.reorders, change.approximates)
 
 
 def with_edits(

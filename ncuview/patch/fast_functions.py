@@ -49,6 +49,7 @@ def fast_functions(kernel: Kernel, lines: Sequence[int]) -> Change:
         f"results may change within rounding: {instead}, with about 22 correct bits for arguments that are neither huge"
         " nor tiny",
         tuple(replacements),
+        approximates=True,
     )
 
 

@@ -67,6 +67,7 @@ def float_literals(kernel: Kernel, lines: Sequence[int]) -> Change:
         "Compute in single precision: literals with the suffix f",
         "results may change within rounding: float instead of double, about 7 decimal digits instead of 16",
         tuple(dict.fromkeys([*suffixes, *renamed])),
+        approximates=True,
     )
 
 

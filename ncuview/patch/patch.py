@@ -36,12 +36,14 @@ class Change:
         replacements: They do not overlap; insertions at one place keep their order.
         reorders: The floating-point operations whose order changes, as a clause: ``the sum of in``; empty where the
             results stay byte-identical.
+        approximates: Whether results are less precise, which ``assumes`` says.
     """
 
     title: str
     assumes: str
     replacements: tuple[Replacement, ...]
     reorders: str = ""
+    approximates: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Edit:
     replacements: tuple[Replacement, ...]
     reorders: str = ""
     """The floating-point operations whose order changes, as a clause; empty where results stay byte-identical."""
+    approximates: bool = False
+    """Whether results are less precise: whether that is enough only their user can say."""
 
     @property
     def edited(self) -> str:

@@ -81,7 +81,9 @@ class Change:
     """The patch; empty where it cannot be written."""
 
 
-def try_launch(launch: Launch, reload: Callable[[Path], Kernel], target: str, *, budget_s: float, say: Say) -> Trial:
+def try_launch(
+    launch: Launch, reload: Callable[[Path], Kernel], target: str, *, budget_s: float, say: Say, jobs: int = 1
+) -> Trial:
     """Try changes of a catalogue kernel, or of the kernel in a .cu file.
 
     Args:
@@ -90,6 +92,7 @@ def try_launch(launch: Launch, reload: Callable[[Path], Kernel], target: str, *,
         target: The target, as the user named it.
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
         say: Told what happens next.
+        jobs: How many versions are compiled at once.
 
     Raises:
         ToolError: GPU, nvcc or PyCUDA is missing.
@@ -100,15 +103,23 @@ def try_launch(launch: Launch, reload: Callable[[Path], Kernel], target: str, *,
         raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
         folder, remarks = Path(text), list[str]()
-        tools = _tools_for_files(folder, remarks)
+        tools = tools_for_files(folder, remarks)
         bench = KernelFileBench(launch.kernel, reload, folder / "versions", tools)
         source = launch.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
-        trial = _tried(bench, source, budget_s, say, remarks)
+        trial = _tried(bench, source, budget_s, say, remarks, jobs)
         return replace(trial, target=target, grid=launch.grid, block=launch.block, sizes=dict(launch.sizes))
 
 
 def try_program(
-    command: Sequence[str], build: str, check: str, kernel: str, *, tree: Path | None, budget_s: float, say: Say
+    command: Sequence[str],
+    build: str,
+    check: str,
+    kernel: str,
+    *,
+    tree: Path | None,
+    budget_s: float,
+    say: Say,
+    jobs: int = 1,
 ) -> Trial:
     """Try changes of a kernel of a program, which is built and run in copies of its source tree.
 
@@ -120,6 +131,7 @@ def try_program(
         tree: The folder of its sources; None for that of a Python script, or else the current one.
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
         say: Told what happens next.
+        jobs: How many versions are compiled at once.
 
     Raises:
         UsageError: The tree is too large, or two of its files define the kernel.
@@ -136,7 +148,7 @@ def try_program(
         target = ProgramTarget(tree, source, name, build, tuple(program), check)
         bench = ProgramBench(target, folder / "versions", tools)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
-        trial = _tried(bench, written, budget_s, say, remarks)
+        trial = _tried(bench, written, budget_s, say, remarks, jobs)
         if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):
             remarks.append(f"{others[0]} imports {source}: a launch of {name} there was not looked at")
         if state_of(tree) != before:
@@ -189,7 +201,7 @@ def _ablation(source: str, path: str, kernel: Kernel, finding: Finding) -> Edit 
     return Edit(made.change.title, made.change.assumes, program.data, made.change.replacements)
 
 
-def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str]) -> Trial:
+def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int) -> Trial:
     """Build the original, search, and measure what is kept against it.
 
     Raises:
@@ -207,7 +219,7 @@ def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: lis
     gain: Gain | None = None
     end_to_end: Gain | None = None
     try:
-        search(bench, found, lambda: time.monotonic() >= ends, say)
+        search(bench, found, lambda: time.monotonic() >= ends, say, jobs)
         if found.kept:
             say("time of what is kept")
             gain = gain_of(bench.time(original, found.version))
@@ -269,7 +281,14 @@ def _counted(judge: Callable[[], LaunchDiagnosis | None], remarks: list[str]) ->
 # Kernel files
 
 
-def _tools_for_files(folder: Path, remarks: list[str]) -> Tools:
+def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
+    """What a bench of kernel files needs of this machine.
+
+    Args:
+        folder: A private folder for the files of jobs.
+        remarks: Gets a remark where counters cannot be read.
+    """
+
     def compiled(kernel: Kernel, into: Path) -> Compiled:
         nvcc = find_nvcc()
         if nvcc is None:

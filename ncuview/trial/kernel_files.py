@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ class KernelFileBench:
         )
         self.kernel = kernel.function
         self._original, self._reload, self._folder, self._tools = kernel, reload, folder, tools
-        self._versions = 0
+        self._versions = count()
 
     def build(self, source: str) -> Build:
         """Compile a version.
@@ -67,8 +68,7 @@ class KernelFileBench:
         Raises:
             NotBuilt: The compiler refuses it, or its front matter gives no launch.
         """
-        folder = self._folder / str(self._versions)
-        self._versions += 1
+        folder = self._folder / str(next(self._versions))
         path = folder / self._original.path.parent.name / self._original.path.name
         path.parent.mkdir(parents=True)
         path.write_bytes(source.encode("utf-8", "surrogateescape"))
@@ -114,7 +114,7 @@ class KernelFileBench:
             before, after, self._tools.process, self._tools.sanitizer, reordered=_reordered(before.kernel, edit)
         )
         found = replace(found, passed=_passed(found))
-        if found.verdict == "refuted" and found.check == "outputs" and edit.assumes:
+        if found.verdict == "refuted" and found.check == "outputs" and edit.approximates:
             return replace(
                 found, verdict="unproven", reason=f"results differ: {found.reason}. It assumes that {edit.assumes}"
             )

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 
 from ncuview.base.errors import NcuviewError, ProgramFailed
@@ -99,7 +100,7 @@ class ProgramBench:
         """``folder`` is a private one for the copies."""
         self.path, self.kernel = str(target.source), target.kernel
         self._target, self._folder, self._tools = target, folder, tools
-        self._versions = 0
+        self._versions = count()
 
     def build(self, source: str) -> ProgramVersion:
         """Build a version in a copy of its own.
@@ -107,8 +108,7 @@ class ProgramBench:
         Raises:
             NotBuilt: The build failed.
         """
-        folder = self._folder / str(self._versions)
-        self._versions += 1
+        folder = self._folder / str(next(self._versions))
         written = {self._target.source: source.encode("utf-8", "surrogateescape")}
         built_copy(self._target.tree, folder, self._target.build, written)
         return ProgramVersion(folder)
@@ -149,7 +149,7 @@ class ProgramBench:
         except ProgramFailed as failed:
             return Verification("refuted", "launch", str(failed))
         verdict = self._results(before, after)
-        if verdict.verdict == "refuted" and edit.assumes:
+        if verdict.verdict == "refuted" and verdict.check == "outputs" and edit.approximates:
             verdict = Verification("unproven", verdict.check, f"{verdict.reason}. It assumes that {edit.assumes}")
         return self._memory(before, after, verdict.passed) if verdict.verdict == "verified" else verdict
 

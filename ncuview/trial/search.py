@@ -8,7 +8,8 @@ better values of the parameters, keeps the best that are verified, and begins ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
@@ -47,7 +48,7 @@ class Bench(Protocol[V]):
     kernel: str
 
     def build(self, source: str) -> V:
-        """Compile a version.
+        """Compile a version; several threads may do so at once.
 
         Raises:
             NotBuilt: The compiler refuses it.
@@ -102,6 +103,12 @@ class Candidate:
     finding: Finding | None
     bound: Bound | None
 
+    @property
+    def source(self) -> str:
+        """The version to compile; empty where there is nothing to try."""
+        withdrawn = self.bound is not None and self.bound.withdrawn
+        return self.change.edited if isinstance(self.change, Edit) and not withdrawn else ""
+
     def attempt(self, step: int, path: str) -> Attempt:
         """The candidate before it is tried."""
         written = isinstance(self.change, Edit)
@@ -121,7 +128,9 @@ class Candidate:
         )
 
 
-def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say: Callable[[str], None]) -> None:
+def search(
+    bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say: Callable[[str], None], jobs: int = 1
+) -> None:
     """Try changes until none gains, or time is up. What is known so far stands in ``found`` at any moment.
 
     Args:
@@ -129,6 +138,8 @@ def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say
         found: The original; the search writes its results there, so that an interrupted one leaves them.
         time_is_up: Whether no further change may be tried.
         say: Told what is tried next.
+        jobs: How many versions may be compiled at once. With more than one, all changes of a step are compiled before
+            the first is timed, so that no compiler runs beside a launch that is timed.
 
     Raises:
         NcuviewError: GPU or compiler failed.
@@ -137,7 +148,7 @@ def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say
     _judge(bench, found, say)
     while not found.stopped:
         before, tunes = found.diagnosis, False
-        if not _step(bench, found, tried, time_is_up, say):
+        if not _step(bench, found, tried, time_is_up, say, jobs):
             if found.stopped or not untuned or (before and before.verdict == "near-peak"):
                 return
             tunes = True
@@ -156,10 +167,20 @@ def _judge(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> None
 
 
 def _step(
-    bench: Bench[V], found: Found[V], tried: set[str], time_is_up: Callable[[], bool], say: Callable[[str], None]
+    bench: Bench[V],
+    found: Found[V],
+    tried: set[str],
+    time_is_up: Callable[[], bool],
+    say: Callable[[str], None],
+    jobs: int,
 ) -> bool:
     """Try the changes of the present version; whether one was kept."""
-    for candidate in _candidates(bench, found, say):
+    candidates = list(_candidates(bench, found, say))
+    built: Mapping[str, Future[V]] = {}
+    if jobs > 1 and not time_is_up():
+        say("compile all changes")
+        built = _built(bench, (each.source for each in candidates if each.source not in tried), jobs)
+    for candidate in candidates:
         attempt = candidate.attempt(found.kept, bench.path)
         if candidate.bound and candidate.bound.withdrawn:
             found.attempts.append(replace(attempt, decision="withdrawn", reason=candidate.bound.withdrawn))
@@ -176,7 +197,7 @@ def _step(
             found.attempts.append(replace(attempt, reason=found.stopped))
             continue
         say(attempt.title)
-        made = _tried(bench, found.version, attempt, candidate.change)
+        made = _tried(bench, found.version, attempt, candidate.change, built=built.get(source))
         found.attempts.append(made.attempt)
         if made.version is not None:
             found.source, found.version, found.kept = source, made.version, found.kept + 1
@@ -276,6 +297,12 @@ def _expected(finding: Finding, bound: Bound | None) -> float:
     return min(best, bound.gain.best) if bound and bound.is_bound else best
 
 
+def _built(bench: Bench[V], sources: Iterable[str], jobs: int) -> Mapping[str, Future[V]]:
+    """Versions by their sources, all of them compiled, so many at a time, or refused."""
+    with ThreadPoolExecutor(jobs) as pool:
+        return {source: pool.submit(bench.build, source) for source in dict.fromkeys(sources) if source}
+
+
 @dataclass(frozen=True)
 class _Tried(Generic[V]):
     """What became of a change, and the version where it is verified and gains."""
@@ -291,6 +318,7 @@ def _tried(
     edit: Edit,
     better_than: float = 1.0,
     threads: int | None = None,
+    built: Future[V] | None = None,
 ) -> _Tried[V]:
     """Compile, time and check a change, the cheapest first -> what became of it.
 
@@ -301,9 +329,10 @@ def _tried(
         edit: The same.
         better_than: What the median of its gain must exceed.
         threads: The threads of its blocks, where they are a parameter.
+        built: Its version, where it is compiled already, or refused.
     """
     try:
-        after = bench.build(edit.edited)
+        after = built.result() if built else bench.build(edit.edited)
     except NotBuilt as refused:
         return _Tried(replace(attempt, decision="not built", reason=str(refused)))
     if threads and (registers := bench.registers(after)) and (threads * registers > REGISTERS):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ncuview.base.errors import ToolError
 from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
+from ncuview.catalogue.machine_code import KernelCode
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.trial.cases import Build
+from ncuview.trial.kernel_files import Tools
 from ncuview.trial.sanitizer import Printed
-from ncuview.trial.verify import Answer
+from ncuview.trial.verify import Answer, Process
 from tests.emulation import small
 from tests.emulation.device import run_job
 
@@ -62,6 +66,31 @@ def of_source(original: Build, folder: Path, source: str) -> Build:
     kernel = load_kernels(path)[0]
     made = replace(kernel, text=kernel.text.model_copy(update={"sizes": original.kernel.text.sizes}))
     return Build(made, Source(path, made))
+
+
+def reload_of(small: Kernel) -> Callable[[Path], Kernel]:
+    """Reads the kernel of a version's file, at the sizes of a kernel."""
+
+    def reload(path: Path) -> Kernel:
+        kernel = load_kernels(path)[0]
+        return replace(kernel, text=kernel.text.model_copy(update={"sizes": small.text.sizes}))
+
+    return reload
+
+
+def tools(process: Process) -> Tools:
+    """What a bench of kernel files needs: without machine code, and without counters, so that every change is tried."""
+
+    def compiled(kernel: Kernel, _: Path) -> Compiled:
+        return Source(kernel.path, kernel)
+
+    def code_of(_: Compiled, __: Kernel) -> KernelCode:
+        raise ToolError("an emulated kernel has no machine code")
+
+    def judge(_: Kernel) -> LaunchDiagnosis | None:
+        return None
+
+    return Tools(compiled, code_of, judge, process, sanitizer)
 
 
 def process(job: Mapping[str, Any]) -> Answer:

@@ -228,6 +228,24 @@ SEEDS = (
         {"i < BLOCK + 2 * REACH; i += BLOCK": "i < BLOCK; i += BLOCK"},
         ["outputs"],
     ),
+    Seed(
+        "restrict on aliases", "prefix_in_place",
+        {"to[1] = from[0] + from[1];": "to[1] = from[1] + from[0];"},
+        {"float *from, float *to)": "float *__restrict__ from, float *__restrict__ to)"},
+        ["outputs"],
+    ),
+    Seed(
+        "fast math where it matters", "preciseExponential",
+        {"sum += expf(-x);": "sum = sum + expf(-x);"},
+        {"sum += expf(-x);": "sum += __expf(-x);"},
+        ["outputs"],
+    ),
+    Seed(
+        "fast math where it matters", "preciseDivision",
+        {"sum += numerator / x;": "sum = sum + numerator / x;"},
+        {"sum += numerator / x;": "sum += __fdividef(numerator, x);"},
+        ["outputs"],
+    ),
 )  # fmt: skip
 
 

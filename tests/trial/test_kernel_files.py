@@ -10,24 +10,20 @@ from typing import Any
 
 import pytest
 
-from ncuview.base.errors import ToolError
-from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel
-from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import parameters
 from ncuview.patch.launch_configuration import resized
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel as SourceKernel
-from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.trial import Attempt
 from ncuview.trial.cases import Build
-from ncuview.trial.kernel_files import KernelFileBench, Tools
+from ncuview.trial.kernel_files import KernelFileBench
 from ncuview.trial.search import Found, search
 from ncuview.trial.verify import Answer
 from tests.emulation import needs_gpp
 from tests.emulation.device import run_job
-from tests.trial.emulated import Source, build, sanitizer
+from tests.trial.emulated import build, reload_of, tools
 
 pytestmark = needs_gpp
 
@@ -35,16 +31,6 @@ pytestmark = needs_gpp
 def bench_of(kernel: Kernel, folder: Path, *faster: str) -> tuple[KernelFileBench, str]:
     """A bench of a kernel at a small size; versions take half the time for each text of ``faster`` in their source."""
     small = build(kernel).kernel
-
-    def reload(path: Path) -> Kernel:
-        kernel = load_kernels(path)[0]
-        return replace(kernel, text=kernel.text.model_copy(update={"sizes": small.text.sizes}))
-
-    def compiled(kernel: Kernel, _: Path) -> Compiled:
-        return Source(kernel.path, kernel)
-
-    def code_of(_: Compiled, __: Kernel) -> KernelCode:
-        raise ToolError("an emulated kernel has no machine code")
 
     def clock(source: str, number: int) -> float:
         text = Path(source).read_text()
@@ -54,11 +40,7 @@ def bench_of(kernel: Kernel, folder: Path, *faster: str) -> tuple[KernelFileBenc
         lines, gpu = run_job(job, clock)
         return Answer(lines, gpu.failure)
 
-    def judge(_: Kernel) -> LaunchDiagnosis | None:
-        return None  # without counters every change that applies is tried
-
-    tools = Tools(compiled, code_of, judge, process, sanitizer)
-    return KernelFileBench(small, reload, folder, tools), small.path.read_text()
+    return KernelFileBench(small, reload_of(small), folder, tools(process)), small.path.read_text()
 
 
 def tried(name: str, folder: Path, faster: str) -> tuple[Found[Build], list[Attempt]]:

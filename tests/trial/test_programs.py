@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,6 +86,14 @@ def checked(bench: ProgramBench, more: str, *, before: str = SOURCE) -> Verifica
     return bench.check(bench.build(before), bench.build(edit.edited), edit)
 
 
+def test_several_threads_may_build_versions_at_once(bench: ProgramBench) -> None:
+    sources = [f"{SOURCE}// {number}\n" for number in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        versions = list(pool.map(bench.build, sources))
+    assert len({version.folder for version in versions}) == 4
+    assert [(version.folder / "built.cu").read_text() for version in versions] == sources
+
+
 def test_versions_are_built_in_copies_and_the_tree_stays(bench: ProgramBench, tmp_path: Path) -> None:
     before = state_of(tmp_path / "tree")
     version = bench.build(SOURCE + "// FASTER\n")
@@ -162,10 +171,12 @@ def test_a_check_that_fails_on_the_original_proves_nothing(tmp_path: Path) -> No
 
 
 def test_results_that_differ_under_an_assumption_are_shown_apart(bench: ProgramBench) -> None:
-    edit = replace(edited("WRONG"), assumes="single precision is enough")
+    edit = replace(edited("WRONG"), assumes="single precision is enough", approximates=True)
     found = bench.check(bench.build(SOURCE), bench.build(edit.edited), edit)
     assert found.verdict == "unproven"
     assert "It assumes that single precision is enough" in found.reason
+    exact = replace(edit, assumes="no index overflows its type", approximates=False)
+    assert bench.check(bench.build(SOURCE), bench.build(exact.edited), exact).verdict == "refuted"
 
 
 @pytest.mark.parametrize(

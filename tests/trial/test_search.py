@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from threading import Barrier
 
 import pytest
 
@@ -293,3 +294,62 @@ def test_a_block_whose_registers_do_not_fit_is_not_launched() -> None:
 
 def test_a_version_near_its_peak_keeps_its_values() -> None:
     assert tuned(Tuned({}, {}, occupancy={LAUNCHED: 0.48}, verdict="near-peak")).attempts == []
+
+
+@dataclass
+class Together(Played):
+    """A bench whose ``build`` waits until as many run at once as there are ``jobs``."""
+
+    jobs: int = 2
+    waiting: Barrier = field(init=False)
+    built: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.waiting = Barrier(self.jobs, timeout=20)
+
+    def build(self, source: str) -> str:
+        self.waiting.wait()
+        self.said.append("build")
+        self.built.append(source)
+        return super().build(source)
+
+
+PRECISE = SOURCE.replace("in[i] * 2.0", "sinf(in[i]) * 2.0")
+FAST = PRECISE.replace("sinf", "__sinf")
+SINGLE = PRECISE.replace("2.0;", "2.0f;")
+BOTH = {PRECISE: (asks("float_literals", 5, code="INST001"), asks("fast_functions", 5, best=1.4, code="INST002"))}
+
+
+def searched_together(bench: Together, *, late: bool = False) -> Found[str]:
+    found = Found(PRECISE, PRECISE)
+    search(bench, found, lambda: late, lambda _: None, bench.jobs)
+    return found
+
+
+def test_all_changes_of_a_step_are_compiled_at_once_and_before_the_first_is_timed() -> None:
+    bench = Together(BOTH, {SINGLE: SAME, FAST: SAME})
+    found = searched_together(bench)
+    assert [each.decision for each in found.attempts] == ["no gain", "no gain"]
+    assert bench.said == ["build", "build", "time", "time"]
+    assert sorted(bench.built) == sorted([SINGLE, FAST])
+
+
+def test_one_that_does_not_compile_leaves_the_others() -> None:
+    bench = Together(BOTH, {FAST: SAME}, broken=frozenset({SINGLE}))
+    assert [(each.decision, each.reason) for each in searched_together(bench).attempts] == [
+        ("not built", "nvcc says no"),
+        ("no gain", SAME.reason),
+    ]
+
+
+def test_what_is_withdrawn_is_not_compiled() -> None:
+    bench = Together(BOTH, {FAST: SAME}, bounds={"INST001": WASTE_COSTS_NOTHING}, jobs=2)
+    bench.waiting = Barrier(1)
+    assert [each.decision for each in searched_together(bench).attempts] == ["no gain", "withdrawn"]
+    assert bench.built == [FAST]
+
+
+def test_nothing_is_compiled_when_time_is_up() -> None:
+    bench = Together(BOTH)
+    assert searched_together(bench, late=True).stopped == "the time is up"
+    assert bench.built == []

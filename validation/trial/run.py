@@ -1,6 +1,6 @@
 """Try changes of many kernels on this GPU, and check what is kept by an oracle that knows nothing of the original.
 
-    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [TARGET ...]
+    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [TARGET ...]
 
 A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p003/k03b``; without any, those of
 ``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts
@@ -47,12 +47,13 @@ def main(
     targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET")] = None,
     *,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Versions of a target that are compiled at once.")] = 1,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
 ) -> None:
     """Try one target after the other."""
     end = time.monotonic() + deadline
     out.mkdir(parents=True, exist_ok=True)
-    wanted = targets or TARGETS.read_text(encoding="utf-8").split()
+    wanted = targets or listed_targets()
     left = [target for target in wanted if not _document(out, target).exists()]
     for number, target in enumerate(left):
         if end - time.monotonic() < LEFT_S:
@@ -60,7 +61,7 @@ def main(
             return
         started = time.monotonic()
         try:
-            trial, oracle = _program(target, budget) if "/" in target else _kernel(target, budget)
+            trial, oracle = _program(target, budget, jobs) if "/" in target else _kernel(target, budget, jobs)
         except NcuviewError as failed:
             print(f"{target}: FAILED: {failed}", flush=True)
             continue
@@ -69,6 +70,11 @@ def main(
         with (out / "trials.tsv").open("a", encoding="utf-8") as table:
             table.write("\t".join(row) + "\n")
         print("  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), flush=True)
+
+
+def listed_targets() -> list[str]:
+    """The targets of ``targets.txt``, without its headings."""
+    return [line for line in TARGETS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 
 
 def _document(out: Path, target: str) -> Path:
@@ -83,7 +89,7 @@ def _row(target: str, trial: Trial, seconds: float, oracle: str) -> tuple[str, .
     return (target, *map(str, counts), gain, f"{seconds:.0f}", trial.stopped, oracle)
 
 
-def _kernel(name: str, budget: float) -> tuple[Trial, str]:
+def _kernel(name: str, budget: float, jobs: int) -> tuple[Trial, str]:
     """A trial of a catalogue kernel, and whether what is kept computes what the reference does."""
     kernel = find_kernel(name)
     launch = launch_of(kernel)
@@ -93,6 +99,7 @@ def _kernel(name: str, budget: float) -> tuple[Trial, str]:
         name,
         budget_s=budget,
         say=lambda _: None,
+        jobs=jobs,
     )
     return trial, _catalogue_oracle(name, trial) if trial.patch else ""
 
@@ -113,7 +120,7 @@ def _catalogue_oracle(name: str, trial: Trial) -> str:
         return "right"
 
 
-def _program(target: str, budget: float) -> tuple[Trial, str]:
+def _program(target: str, budget: float, jobs: int) -> tuple[Trial, str]:
     """A trial of a kernel of a labelled program, and whether the program still finds its results right."""
     program, _, kernel = target.partition("/")
     with tempfile.TemporaryDirectory() as text:
@@ -122,7 +129,7 @@ def _program(target: str, budget: float) -> tuple[Trial, str]:
         shutil.copy(HERE / "harness.h", tree)
         shutil.copy(source, tree / "programs")
         build = f"nvcc -O3 -std=c++17 -arch=native -lineinfo -o app programs/{source.name}"
-        trial = try_program(["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None)
+        trial = try_program(["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None, jobs=jobs)
         if not trial.patch:
             return trial, ""
         _apply(trial.patch, tree)

@@ -1,0 +1,94 @@
+"""The scripts that check trials on a GPU: which targets they have, and that a wrong edit would be seen as kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview.patch import Edit, changes_for
+from ncuview.trial.verify import Answer
+from tests.emulation import needs_gpp
+from tests.trial.emulated import process, reload_of, tools
+from tests.trial.seeds import original
+from validation.trial.choose import FINISHED, NAIVE, source_of
+from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
+from validation.trial.run import TARGETS, listed_targets
+from validation.trial.wrong import KEPT, NO_RESULT, NOT_KEPT, Watched, checked, summary
+
+pytestmark = pytest.mark.checkout
+
+
+def test_there_are_sixty_targets_and_at_most_twenty_of_the_catalogue() -> None:
+    targets = listed_targets()
+    assert len(targets) == len(set(targets)) == 60
+    catalogue = [target for target in targets if "/" not in target]
+    assert len(catalogue) <= 20
+    assert set(NAIVE) <= set(catalogue)
+    for target in targets:
+        path, kernel = source_of(target)
+        assert kernel in path.read_text(encoding="utf-8")
+
+
+def test_ten_targets_are_finished() -> None:
+    _, finished = TARGETS.read_text(encoding="utf-8").split("# finished")
+    assert finished[: finished.index("\n# ")].count("/") == FINISHED == 10
+
+
+def maker_edit(kernel: str) -> Edit:
+    """The first edit that a maker writes for a kernel without a finding."""
+    source = original(kernel).kernel.path.read_text(encoding="utf-8")
+    return next(edit for _, edit in changes_for(source, f"{kernel}.cu", kernel, None) if isinstance(edit, Edit))
+
+
+@needs_gpp
+def test_a_right_edit_would_be_seen_as_kept(tmp_path: Path) -> None:
+    kernel, edit = original("transposeNaive").kernel, maker_edit("transposeNaive")
+    wrong = WrongEdit("transposeNaive", edit.title, "none", 0, edit)
+    found = checked(wrong, kernel, reload_of(kernel), tmp_path, tools(process))
+    assert (found.verdict, found.one) == ("verified", KEPT)
+
+
+@needs_gpp
+def test_a_mistake_in_a_makers_edit_is_refuted(tmp_path: Path) -> None:
+    kernel, made = original("histogram_global").kernel, maker_edit("histogram_global")
+    wrong = next(each for each in wrong_edits() if (each.kernel, each.origin) == ("histogram_global", made.title))
+    assert original_of(wrong) == made.source.decode()
+    assert wrong.edit.edited != made.edited
+    found = checked(wrong, kernel, reload_of(kernel), tmp_path, tools(process))
+    assert (found.verdict, found.check, found.one) == ("refuted", "outputs", NOT_KEPT)
+
+
+LINE: dict[str, Any] = {"case": 0, "key": "variant", "run": 0, "error": "", "differences": [{"elements": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([LINE, LINE | {"run": 1, "differences": [{"elements": 3}]}], KEPT),
+        ([LINE, LINE | {"case": 1, "differences": [{"elements": 3}]}], KEPT),
+        ([LINE | {"differences": [{"elements": 0}, {"elements": 1}]}], NOT_KEPT),
+        ([LINE | {"error": "an illegal address"}], NOT_KEPT),
+        ([LINE | {"key": "original"}], NO_RESULT),
+        ([], NO_RESULT),
+    ],
+)
+def test_a_check_of_one_input_sees_the_first_launch_alone(lines: list[dict[str, Any]], said: str) -> None:
+    watched = Watched(lambda _: Answer(lines))
+    assert watched.one == NO_RESULT
+    job: dict[str, Any] = {"cases": [{"launches": {"original": {}, "variant": {}}}]}
+    watched(job)
+    watched({"cases": []})  # a job of another size
+    assert watched.one == said
+
+
+def test_the_summary_names_what_was_kept() -> None:
+    row = ("a: seed: a lost tail 0", "a", "a lost tail", "seed", "refuted", "poison", "WRONG: 3 is 4", KEPT, "12", "")
+    kept = ("b: seed: a lost tail 1", "b", "a lost tail", "seed", "verified", "", "right", KEPT, "12", "")
+    said = summary([row, kept])
+    assert "2 wrong edits of 2 kernels, 1 classes" in said
+    assert "kept: 1; by a check with one input and one size alone: 2" in said
+    assert "the reference finds 1 of their results wrong" in said
+    assert "KEPT b: seed: a lost tail 1" in said
+    assert "KEPT" not in summary([row])
