@@ -219,7 +219,19 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "Options",
             "ncuview store add nightly --to fleet --label commit=4f2a91c",
-            ("PATH", "--to", "--label", "--mine", "--keep-paths", "--processes", *_VERBOSITY, "--help"),
+            (
+                "PATH",
+                "--to",
+                "--label",
+                "--rules",
+                "--mine",
+                "--keep-paths",
+                "--processes",
+                "--scheduler",
+                "--format",
+                *_VERBOSITY,
+                "--help",
+            ),
         ),
     ),
     "store top": (

@@ -195,7 +195,12 @@ def _batch(place: Place, name: str) -> Batch:
 
 def is_store(name: str) -> bool:
     """Whether a name is a URL, or a folder with a batch: reports and documents have no URLs."""
-    return "://" in name or any(Path(name, _FOLDER).glob(f"*{_BATCH_ENDING}"))
+    if "://" in name:
+        return True
+    try:
+        return any(Path(name, _FOLDER).glob(f"*{_BATCH_ENDING}"))
+    except OSError:  # a name that is too long, or a folder that may not be read: whoever opens it says so
+        return False
 
 
 def remove_abandoned(place: Place, contents: Contents) -> None:

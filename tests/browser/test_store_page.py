@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.importorskip("playwright.sync_api")  # the module below skips itself, and would be half imported the second time
+
 from tests.browser.test_html_report import OVERFLOW, Shown, axe, chromium, shown  # noqa: F401  (fixtures)
 from tests.store.test_store_page import filled, page_of
 
