@@ -2,7 +2,7 @@
 
 The first line on standard input has the settings (``Settings``), each further one a request: a tool and its arguments.
 Each answer is a line on standard output. The end of standard input, also while a request is worked on, ends the
-process and all that it has started, as SIGTERM ends a command: nobody waits for the answer.
+process and all that it has started, as SIGTERM ends a command: no one waits for the answer.
 """
 
 from __future__ import annotations

@@ -444,7 +444,7 @@ def components(index: Polynomial, fixed: Collection[str], facts: Sequence[Polyno
 
     Args:
         index: The index.
-        fixed: The names that are alike in all uses, of which pitches consist: parameters, dimensions of the grid.
+        fixed: The names that have one value in all uses, of which pitches consist: parameters, dimensions of the grid.
         facts: What holds where the index is used.
 
     Raises:
@@ -480,7 +480,7 @@ def check_injective(index: Polynomial, fixed: Collection[str], facts: Sequence[P
 
     Args:
         index: The index of an access.
-        fixed: The names that are alike in all uses; of blocks too, where only the threads of one block are compared.
+        fixed: The names that have one value in all uses; of blocks too, where one block is looked at alone.
         facts: What holds where the access is made.
 
     Raises:

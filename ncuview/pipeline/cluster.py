@@ -72,7 +72,7 @@ class Cluster:
                 yield argument, WorkerDied("each worker of the cluster that read it died")
             except ModuleNotFoundError as error:
                 raise ToolError(
-                    f"a worker of the cluster lacks a module: {error}", hint=f"On the workers: {WITHOUT_EXTRA}"
+                    f"a module is missing on a worker of the cluster: {error}", hint=f"On the workers: {WITHOUT_EXTRA}"
                 ) from error
             except CancelledError as error:
                 raise ToolError("the cluster's scheduler ended", hint="Start it, and add the reports again.") from error

@@ -72,7 +72,7 @@ def answer_csv(answer: Answer, width: int = 0) -> str:
 
 
 def _csv_rows(tables: Sequence[AnswerTable]) -> Iterator[Sequence[Cell]]:
-    if len(tables) == 1 and not tables[0].settings:  # a query of the user's may name two columns alike
+    if len(tables) == 1 and not tables[0].settings:  # a query of the user may give two columns the same name
         yield tables[0].columns
         yield from tables[0].rows
         return

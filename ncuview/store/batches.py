@@ -85,7 +85,7 @@ class Batch:
 
     @property
     def is_old(self) -> bool:
-        """Whether nobody still reads what it replaces."""
+        """Whether what it replaces is no longer read."""
         written = self.id[:_DIGITS]
         return written.isdecimal() and time.time() - int(written) / 1e9 > _ABANDONED_AFTER_S
 

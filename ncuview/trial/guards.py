@@ -259,7 +259,7 @@ _ALL: Mapping[str, Share] = {
     "all_shared_wavefronts_ideal": _BYTES,
 }
 _SHARES: Mapping[str, Mapping[str, Share]] = {
-    # Scattered accesses move sectors that nobody uses, up to eight times the bytes.
+    # Scattered accesses move sectors that are not used, up to eight times the bytes.
     "coalesced_index": {"dram_bytes_read": (0.1, 1.25), "dram_bytes_written": (0.1, 1.25), "l2_sectors": (0.1, 1.1)},
     "conflict_free_index": {"all_shared_wavefronts": (0.02, 1.0), "all_shared_wavefronts_ideal": (0.25, 1.5)},
     # A warp that takes one side executes half of what it did, or less; its lanes together execute as much.

@@ -39,7 +39,7 @@ class StoreTable:
     units: Mapping[str, str]
     """The units of the columns that have one."""
     columns: tuple[Annotated[str, FOREIGN], ...]
-    """Their names; a query of the user's may name two alike."""
+    """Their names; a query of the user may give two the same name."""
     rows: tuple[tuple[StoreCell, ...], ...]
     """A cell for each column."""
     left_out: Count | None
