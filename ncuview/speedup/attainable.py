@@ -144,12 +144,14 @@ def figure_columns(analysis: Analysis) -> dict[str, Column]:
 def _derived(analysis: Analysis) -> dict[str, Column]:
     """Figures from clocks and sizes, which ncu records with every launch; NaN where it did not."""
     default, attribute = shipped_tables()[DEFAULT], partial(_attribute, analysis)
-    memory_per_ns = 2 * attribute("memory_clock_rate") * attribute("global_memory_bus_width") / 8 / 1e6
-    threads = attribute("multiprocessor_count") * attribute("max_threads_per_multiprocessor")
-    return {
-        "blocks_per_ns": default["blocks_per_cycle"] * attribute("clock_rate") / 1e6,
-        "bytes_in_flight": memory_per_ns * default["loaded_memory_ns"] / threads,
-    }
+    with np.errstate(all="ignore"):  # a report may hold any number
+        memory_per_ns = 2 * attribute("memory_clock_rate") * attribute("global_memory_bus_width") / 8 / 1e6
+        threads = attribute("multiprocessor_count") * attribute("max_threads_per_multiprocessor")
+        found = {
+            "blocks_per_ns": default["blocks_per_cycle"] * attribute("clock_rate") / 1e6,
+            "bytes_in_flight": memory_per_ns * default["loaded_memory_ns"] / threads,
+        }
+    return {name: np.where(np.isfinite(column) & (column > 0), column, np.nan) for name, column in found.items()}
 
 
 def _attribute(analysis: Analysis, name: str) -> Column:

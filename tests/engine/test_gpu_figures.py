@@ -71,10 +71,11 @@ def test_a_gpu_without_a_table_has_figures_by_its_clocks_and_sizes() -> None:
     assert columns["gpu.bytes_in_flight"].tolist() == pytest.approx([4.0], rel=0.03)
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan])
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, 1e308])
 def test_an_impossible_attribute_derives_nothing(wrong: float) -> None:
     made = profile_on(OTHER, "transpose", "transposeCoalesced")
-    broken = made.metrics.assign(device__attribute_clock_rate=wrong, device__attribute_multiprocessor_count=wrong)
+    names = ("clock_rate", "multiprocessor_count", "max_threads_per_multiprocessor")
+    broken = made.metrics.assign(**{f"device__attribute_{name}": wrong for name in names})
     columns = figure_columns(Analysis(replace(made, metrics=broken)))
     assert np.isnan(columns["gpu.blocks_per_ns"]).all()
     assert columns["gpu.bytes_in_flight"].tolist() == [8.0]

@@ -35,9 +35,12 @@ def test_ten_thousand_launches_are_answered_within_the_limit(
         for most in (6_000, 32_768):
             first = client.ask("diagnose", reports=[name], max_bytes=most)
             listed = first.document["skeleton"]["groups"]
-            following = client.ask("diagnose", reports=[name], cursor=listed["cursor"], max_bytes=most)
+            assert first.size <= most
             assert first.document["not_judged"]["launches"] == LAUNCHES
             assert groups in {None, listed["total"]}
-            assert max(first.size, following.size) <= most
+            if listed["cursor"] is None:  # all launches are one group
+                continue
+            following = client.ask("diagnose", reports=[name], cursor=listed["cursor"], max_bytes=most)
+            assert following.size <= most
             more = following.document["skeleton"]["groups"]
             assert not {each["key"] for each in listed["items"]} & {each["key"] for each in more["items"]}
