@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.hostile import PAYLOADS
 from tests.mcp_server.client import served
 from tests.mcp_server.test_hostile import KERNELS, check_arguments, check_file_names
+
+pytestmark = pytest.mark.skipif("CI" in os.environ, reason="minutes; the suite has a tenth of them")
 
 
 def test_each_hostile_argument_is_an_error_or_an_answer_and_never_more(tmp_path: Path) -> None:
