@@ -1,4 +1,4 @@
-"""``Settings``: what the user lets a client do, and how a worker is told."""
+"""``Settings``: what the user lets a client do, and how a worker gets it."""
 
 from __future__ import annotations
 

@@ -39,14 +39,13 @@ from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
 from ncuview.patch import Edit, NoEdit, changes_for
 from ncuview.patch.patch import Refused, edit_between
-from ncuview.patch.program import Program
 from ncuview.pipeline.examine import examine, examine_program, profile_here
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.profile import NOWHERE, Device
 from ncuview.records.trial import Attempt, Trial
-from ncuview.trial.ablations import ablation, kind_of
+from ncuview.trial.bounds import without_waste
 from ncuview.trial.kernel_files import KernelFileBench, Tools
 from ncuview.trial.program_source import definitions_in, importers_of, placed
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
@@ -67,7 +66,7 @@ _RUN_S = 120.0
 
 
 @dataclass(frozen=True)
-class Change:
+class PlannedChange:
     """A change that would be tried."""
 
     kind: Literal["edit", "ablation"]
@@ -91,7 +90,7 @@ def try_launch(
         reload: Reads the kernel of a version's file.
         target: The target, as the user named it.
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
-        say: Told what happens next.
+        say: Called with what happens next.
         jobs: How many versions are compiled at once.
 
     Raises:
@@ -130,7 +129,7 @@ def try_program(
         kernel: The kernel's name; empty for the one whose advice saves most time.
         tree: The folder of its sources; None for that of a Python script, or else the current one.
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
-        say: Told what happens next.
+        say: Called with what happens next.
         jobs: How many versions are compiled at once.
 
     Raises:
@@ -156,7 +155,7 @@ def try_program(
         return replace(trial, target=" ".join(command), remark="; ".join(dict.fromkeys(remarks)))
 
 
-def changes_of(launch: Launch) -> list[Change]:
+def changes_of(launch: Launch) -> list[PlannedChange]:
     """The changes that would be tried, without trying them: of a catalogue kernel by its recorded profile, else all.
 
     Args:
@@ -183,22 +182,19 @@ def changes_of(launch: Launch) -> list[Change]:
 
 def _shown(
     kind: Literal["edit", "ablation"], finding: Finding | None, optimization: str, change: Edit | NoEdit, path: str
-) -> Change:
+) -> PlannedChange:
     code = finding.rule.code if finding else ""
     if isinstance(change, NoEdit):
-        return Change(kind, code, optimization.replace("_", " "), change.reason, "")
-    return Change(kind, code, change.title, "", change.diff(path))
+        return PlannedChange(kind, code, optimization.replace("_", " "), change.reason, "")
+    return PlannedChange(kind, code, change.title, "", change.diff(path))
 
 
 def _ablation(source: str, path: str, kernel: Kernel, finding: Finding) -> Edit | NoEdit:
-    """The ablation of a finding as an edit."""
-    lines = sorted({place.line for line in finding.where for place in line.called_from or (line,)})
+    """The ablation of a finding as an edit, or why there is none."""
     try:
-        program = Program.read(source, path)
-        made = ablation(program.kernel(kernel.function), kind_of(finding.rule.code), lines)
+        return without_waste(finding, source, path, kernel.function).edit
     except Refused as refused:
         return NoEdit(str(refused))
-    return Edit(made.change.title, made.change.assumes, program.data, made.change.replacements)
 
 
 def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int) -> Trial:

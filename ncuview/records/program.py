@@ -30,7 +30,7 @@ Change = Literal[
 """What to change in a program."""
 Framework = Literal["pytorch", "jax", "cupy", "triton", "numba"]
 REST = "further threads"
-"""The name of launches by threads whose process is unknown: of several processes, ncu tells only the first threads."""
+"""The name of launches by threads whose process is unknown: of several processes, ncu names only the first threads."""
 UNEVEN = 1.1
 """Ranks are uneven where the slowest takes at least so many times the median. Assumed: GPUs of one model differ by 8 %
 (arXiv 2208.11035)."""

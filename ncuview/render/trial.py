@@ -25,7 +25,7 @@ from ncuview.render.words import bottleneck_sentence, device_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ncuview.pipeline.trials import Change
+    from ncuview.pipeline.trials import PlannedChange
     from ncuview.records.trial import Attempt, Bound, Trial
 
 _MOST_LINES = 24
@@ -84,7 +84,7 @@ def trial_document(trial: Trial) -> str:
     return json_text(plain(document))
 
 
-def changes_page(changes: Sequence[Change]) -> str:
+def changes_page(changes: Sequence[PlannedChange]) -> str:
     """The changes that would be tried, each with its patch or the reason why there is none."""
     parts = []
     for each in changes:

@@ -1,4 +1,7 @@
-"""``bound_of``: compile a version without the waste of a finding, time it, and say what that bounds."""
+"""``bound_of``: compile a version without the waste of a finding, time it, and say what that bounds.
+
+``without_waste`` makes that version, which the page of a dry run shows too.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ from typing import Generic, TypeVar
 from ncuview.base.errors import ToolError
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import lines_in
-from ncuview.patch.patch import Refused
+from ncuview.patch.patch import Edit, Refused
 from ncuview.patch.program import Program
 from ncuview.patch.python_launch import check_in_python
 from ncuview.records.diagnosis import Finding
 from ncuview.records.trial import Bound
-from ncuview.trial.ablations import KINDS, ablation, kind_of
+from ncuview.trial.ablations import KINDS, Ablation, ablation, kind_of
 from ncuview.trial.guards import Guarded, Withdrawn, in_bounds, judged, static_guards
 from ncuview.trial.search import NotBuilt, NotTimed, gain_of
 from ncuview.trial.timing import Timing
@@ -36,6 +39,32 @@ class Means(Generic[V]):
     """Whether memcheck finds no more in the second; None where the tool failed."""
 
 
+@dataclass(frozen=True)
+class Without:
+    """A source without the waste of a finding."""
+
+    kind: str
+    """The kind of ablation."""
+    ablation: Ablation
+    edit: Edit
+    """The same as an edit of the source."""
+
+
+def without_waste(finding: Finding, source: str, path: str, kernel: str) -> Without:
+    """The ablation of a finding in a source that has its lines.
+
+    Raises:
+        Refused: There is none for this rule, or the source does not show how to remove just that.
+    """
+    kind = kind_of(finding.rule.code)
+    program = Program.read(source, path)
+    found = program.kernel(kernel)
+    made = ablation(found, kind, lines_in(source, path, kernel, finding))
+    check_in_python(found, made.change.replacements)
+    edit = Edit(made.change.title, made.change.assumes, program.data, made.change.replacements)
+    return Without(kind, made, edit)
+
+
 def bound_of(finding: Finding, version: V, source: str, path: str, kernel: str, means: Means[V]) -> Bound | None:
     """What a version gains without the waste of a finding; None where there is no such ablation, or it cannot be timed.
 
@@ -47,27 +76,22 @@ def bound_of(finding: Finding, version: V, source: str, path: str, kernel: str, 
         kernel: The kernel's name.
         means: How the ablation is compiled, timed and examined.
     """
-    lines = lines_in(source, path, kernel, finding)
     try:
-        kind = kind_of(finding.rule.code)
-        program = Program.read(source, path)
-        found = program.kernel(kernel)
-        made = ablation(found, kind, lines)
-        check_in_python(found, made.change.replacements)
-        without = means.build(made.of(program.data).decode("utf-8", "surrogateescape"))
+        made = without_waste(finding, source, path, kernel)
+        without = means.build(made.edit.edited)
         gain = gain_of(means.time(version, without))
     except (Refused, NotBuilt, NotTimed):
         return None
     guards = [
-        _work_left(kind, version, without, means),
-        in_bounds(made, None if made.in_bounds else means.is_clean(version, without)),
+        _work_left(made.kind, version, without, means),
+        in_bounds(made.ablation, None if made.ablation.in_bounds else means.is_clean(version, without)),
     ]
-    said = judged(finding, kind, gain, guards)
+    said = judged(finding, made.kind, gain, guards)
     return Bound(
-        title=made.change.title,
+        title=made.edit.title,
         gain=gain,
         not_believed=next((each.why for each in guards if each.failed), ""),
-        only_the_waste=KINDS[kind].only_the_waste,
+        only_the_waste=KINDS[made.kind].only_the_waste,
         withdrawn=said.why if isinstance(said, Withdrawn) else "",
     )
 

@@ -1,6 +1,6 @@
 """Private copies of a source tree, in which versions are built and run: the user's own tree is never written.
 
-``copy_of`` copies a tree, ``state_of`` tells whether a tree changed, ``run_in`` runs a command in a copy.
+``copy_of`` copies a tree, ``state_of`` shows whether a tree changed, ``run_in`` runs a command in a copy.
 """
 
 from __future__ import annotations

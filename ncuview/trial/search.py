@@ -25,7 +25,7 @@ from ncuview.trial.tuning import tune
 from ncuview.trial.verify import Verification
 
 LEAST_GAIN = 1.02
-"""The interval of the measured gain of a change must begin here: medians of two trials of one program differ by 1 %."""
+"""The interval of the measured gain of a change must begin here. Assumed: less is not worth its lines."""
 
 _LEAST = 1e-6
 """Where there were too few rounds for an interval."""
@@ -137,7 +137,7 @@ def search(
         bench: The target.
         found: The original; the search writes its results there, so that an interrupted one leaves them.
         time_is_up: Whether no further change may be tried.
-        say: Told what is tried next.
+        say: Called with what is tried next.
         jobs: How many versions may be compiled at once. With more than one, all changes of a step are compiled before
             the first is timed, so that no compiler runs beside a launch that is timed.
 

@@ -33,7 +33,7 @@ def test_names_have_parts(demangled: str, function: str, arguments: str) -> None
 @pytest.mark.parametrize(
     ("text", "without"),
     [
-        ("/home/ann/work/x.cu:3 reads twice", "x.cu:3 reads twice"),
+        ("/home/ann/src/x.cu:3 reads twice", "x.cu:3 reads twice"),
         (r"see C:\Users\ann\x.cu, line 3", "see x.cu, line 3"),
         ("12 sectors/request at 1/2 of peak", "12 sectors/request at 1/2 of peak"),
         ("a <lambda at /home/ann/x.cu:3:5>", "a <lambda at x.cu:3:5>"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ncuview.patch.patch import Change
+from ncuview.patch.patch import Change, Edit
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,5 @@ class Ablation:
     in_bounds: bool
 
     def of(self, source: bytes) -> bytes:
-        """The variant's source, from the original's; insertions at one place keep their order."""
-        parts, at = list[bytes](), 0
-        for each in sorted(self.change.replacements, key=lambda replacement: (replacement.start, replacement.end)):
-            parts += [source[at : each.start], each.text.encode("utf-8", "surrogateescape")]
-            at = each.end
-        return b"".join([*parts, source[at:]])
+        """The variant's source, from the original's."""
+        return Edit("", "", source, self.change.replacements).edited.encode("utf-8", "surrogateescape")
