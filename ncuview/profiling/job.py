@@ -41,10 +41,16 @@ _REPORT_WRITTEN = re.compile(r"==PROF== Report: (\S.*\.ncu-repz?)\s*$", re.MULTI
 _DEATHS = frozenset({"NCU-CRASH", "NCU-OOM"})
 _BY_SIGNAL = frozenset({sign * number + base for number in (4, 6, 7, 8, 9, 11) for sign, base in ((-1, 0), (1, 128))})
 """Exit statuses of ncu after a signal to it or to the program: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL and SIGSEGV."""
-_RESERVE_LITTLE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+_FOR_NCU = {
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
 """JAX reserves three quarters of the GPU's memory when it starts, TensorFlow nearly all, and ncu saves all of that for
 every kernel that takes more than one pass: 105 GB on an H200, into the host's memory, over half a minute per kernel.
-With these variables they reserve what they need; values that the user has set stay."""
+torch.compile starts a process for each core of the host to compile, and ncu 2025.3.1 connects to each: it crashed once,
+and left them running. With these variables the first two reserve what they need, and torch.compile compiles in the
+process itself; values that the user has set stay."""
 _BACK_OFF_S = (5.0, 15.0, 45.0)
 """Waits before further attempts while another tool uses the counters."""
 _MANY_LAUNCHES = 200
@@ -83,8 +89,8 @@ class Job:
 
     def run(self, report: Path, remove: Sequence[Path] = ()) -> NcuRun:
         """Run ncu once, and the program with the rights of the user who called sudo."""
-        reserve = {name: value for name, value in _RESERVE_LITTLE.items() if name not in os.environ}
-        program, variables = [absolute_program(self.program[0]), *self.program[1:]], {**reserve, **self.variables}
+        lightly = {name: value for name, value in _FOR_NCU.items() if name not in os.environ}
+        program, variables = [absolute_program(self.program[0]), *self.program[1:]], {**lightly, **self.variables}
         options = self.options
         if uses_hook(options, program):
             options, variables = replace(options, nvtx=True), {**variables, **nvtx_variables()}

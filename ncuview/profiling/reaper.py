@@ -31,6 +31,8 @@ _LAST_S = 3.0
 """How long killed processes, and the command that frees the clocks, may take."""
 _POLL_S = 0.05
 _NOT_STARTED = 127
+_SHELLS_SIGNAL = 128
+"""A shell adds it to the number of the signal that ended a command."""
 _TRACKERS = "NVIDIA-treetracker-*"
 """Files that ncu leaves in the folder for temporary files when it is killed."""
 _ASKED_BY_SIGNAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -60,8 +62,7 @@ class Guard:
         """Wait for the end of the run or of ncuview; return the profiler's wait status, SIGKILL's if it has none."""
         while self._status is None and not self._asked:
             self._hear(None)
-        killed = self._status is not None and os.WIFSIGNALED(self._status)
-        if self._asked or killed:
+        if self._asked or (self._status is not None and _by_signal(self._status)):
             self._stop()
             self._clean_up(frees_clocks)
         return signal.SIGKILL if self._status is None else self._status
@@ -142,7 +143,7 @@ class Guard:
 
     def _clean_up(self, frees_clocks: list[str]) -> None:
         """Free the clocks and delete files where the killed profiler could not, and folders where ncuview cannot."""
-        if self._status is None or os.WIFSIGNALED(self._status):
+        if self._status is None or _by_signal(self._status):
             if frees_clocks:
                 with suppress(OSError, subprocess.SubprocessError):
                     subprocess.run(
@@ -179,6 +180,11 @@ def descendants(ancestor: int) -> list[int]:
         found += born
         next_of_kin += born
     return found
+
+
+def _by_signal(status: int) -> bool:
+    """Whether a signal ended the profiler, or the program that a shell script ran as the profiler: ncu is such one."""
+    return not 0 <= os.waitstatus_to_exitcode(status) < _SHELLS_SIGNAL
 
 
 def _trackers() -> set[Path]:

@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -378,6 +379,25 @@ def test_processes_that_left_the_group_are_ended_too(
             **LINGERS,
         )
         assert not any(alive(pid) for pid in fake.pids())
+
+
+@pytest.mark.parametrize("returncode", [0, 1, 139])
+def test_what_a_crashed_ncu_leaves_is_ended(fake: FakeNcu, returncode: int) -> None:
+    """The command ncu is a shell script: a crash is its exit status, and the program that it profiled runs on."""
+    run = fake.run(
+        say=[["stdout", CONNECTED + BEGUN]],
+        child=str(fake.pids_file),
+        sleep_s=0,
+        returncode=returncode,
+        timeout_s=PATIENCE_S,
+    )
+    _, child = fake.pids()
+    assert run.returncode == returncode
+    try:
+        assert alive(child) == (returncode < 128)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("kills", [False, True])

@@ -223,7 +223,7 @@ def test_the_report_of_a_smaller_plan_gets_the_exports_name(here: Machine, monke
     assert made.reports == (here.root / "mine.ncu-rep",)
 
 
-def test_frameworks_reserve_little_memory_unless_the_user_has_set_the_variables(
+def test_frameworks_reserve_little_memory_and_start_no_compilers_unless_the_user_has_set_the_variables(
     here: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[dict[str, str]] = []
@@ -234,11 +234,13 @@ def test_frameworks_reserve_little_memory_unless_the_user_has_set_the_variables(
 
     monkeypatch.setattr(profiling, "run_ncu", run)
     monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
+    monkeypatch.delenv("TORCHINDUCTOR_COMPILE_THREADS", raising=False)
     job = profiling.Job(here.root / "ncu", PROGRAM, METRICS, here.root, launches_in)
     job.run(here.root / "a.ncu-rep")
     monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "true")
     job.run(here.root / "a.ncu-rep")
     assert given[0]["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert given[0]["TORCHINDUCTOR_COMPILE_THREADS"] == "1"
     assert "XLA_PYTHON_CLIENT_PREALLOCATE" not in given[1]
 
 

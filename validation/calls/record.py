@@ -15,6 +15,7 @@ import math
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -128,7 +129,7 @@ def _say(reading: Read | None) -> None:
     try:
         said = future.result()
     except (NcuviewError, OSError, ValueError, LookupError) as error:
-        said = f"FAILED to read: {type(error).__name__}: {error}"
+        said = f"FAILED to read: {''.join(traceback.format_exception(error))}"
     print(f"{program}: {said}", flush=True)
 
 
@@ -144,7 +145,7 @@ def _converted(program: str, variants: Sequence[str], made: Sequence[tuple[Path,
     if len(profile.launches) < first.launches or profile.failure:
         raise ValueError(f"{len(profile.launches)} of {first.launches} launches could be read: {profile.failure}")
     launches = program_launches(with_counters_of(profile, counted))
-    device, passes = str(profile.launches["device"].iloc[0]), max(second.passes)
+    device, passes = str(profile.launches["device"].iloc[0]), max(second.passes, default=0)
     read_s, ncu_s = round(time.monotonic() - started, 1), round(first.seconds + second.seconds, 1)
     said = [f"{ncu_s} s in ncu, {read_s} s to read {size / 1e6:.1f} MB, {passes} passes at most"]
     for variant, part in zip(variants, by_marks(launches), strict=True):
