@@ -1,4 +1,4 @@
-"""``serve``: a server over standard input and output with the tools ``diagnose``, ``explain``, ``diff``, ``plan``."""
+"""``serve``: a server over standard input and output with the tools ``diagnose``, ``explain``, ``diff`` ..."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic import ConfigDict, ValidationError
 from ncuview.base.errors import UsageError
 from ncuview.base.suggestion import did_you_mean
 from ncuview.base.version import VERSION
-from ncuview.mcp_server.arguments import Arguments, Diagnose, Diff, Explain, Plan
+from ncuview.mcp_server.arguments import Arguments, AskStore, Diagnose, Diff, Explain, Plan, Try
 from ncuview.mcp_server.problems import error_document
 from ncuview.mcp_server.settings import Settings
 from ncuview.mcp_server.workers import Workers
@@ -34,11 +34,14 @@ _DATA = (
 INSTRUCTIONS = (
     "ncuview turns a profile of Nsight Compute into the next change to a CUDA kernel. Begin with diagnose: its skeleton"
     " has a line for each group of launches, the one whose advice saves most first. Open a launch or a finding by its"
-    " key, change the source as it advises, profile again, and call diff, which says whether the prediction held."
-    " Answers are bounded; a list that goes on has a cursor. What was not judged is in every answer." + _DATA
+    " key, change the source as it advises, profile again, and call diff, which says whether the prediction held. try"
+    " makes, checks and times such changes itself. Answers are bounded; a list that goes on has a cursor. What was not"
+    " judged is in every answer." + _DATA
 )
 _READS = "Read-only: it reads files below the server's roots, and starts no program."
 _RUNS = "It reads files below the server's roots. With `program` it starts that program, under ncu."
+_TRIES = "It compiles and runs kernels, and starts `build`, `check` and the program. With `dry_run` it runs nothing."
+_TRIES_NOTHING = "This server starts no program, so that only `dry_run` is answered, which reads files below its roots."
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,24 @@ def _offers(*, allow_run: bool) -> tuple[Offer, ...]:
             Plan,
             partial(_document, "PlanDocument"),
         ),
+        Offer(
+            "try",
+            "Try the advised changes",
+            "Make the changes that ncuview can write itself, in a private copy, check that results are the same, time"
+            " them on this machine's GPU, and answer with what gains as one patch. The sources are not written: apply"
+            f" the patch. {_TRIES if allow_run else _TRIES_NOTHING}{_DATA}",
+            Try,
+            partial(_document, "TrialDocument"),
+            runs=allow_run,
+        ),
+        Offer(
+            "store",
+            "Ask a store of reports",
+            "Answer a question about all reports of a store (`ncuview store add`): what takes the time, what changed"
+            f" since when, where machines differ. {_READS}{_DATA}",
+            AskStore,
+            partial(_document, "StoredDocument"),
+        ),
     )
 
 
@@ -130,7 +151,7 @@ class _Tool(Tool):
         """The schema of its answers."""
         from ncuview.records.schema import schema_of
 
-        short: dict[str, Any] = _in_short(schema_of(self.document()), ("title", "description"))
+        short: dict[str, Any] = _in_short(schema_of(self.document()), ("title", "description", "$schema", "$id"))
         return short
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> CallToolResult:  # noqa: ARG002  (the SDK's signature)
@@ -176,12 +197,14 @@ def server_of(settings: Settings) -> MCPServer[None]:
 
 
 def _tool(offer: Offer, workers: Workers) -> _Tool:
+    schema = offer.arguments.model_json_schema()
+    del schema["description"]  # says no more than the tool's
     return _Tool(
         fn=workers.ask,
         name=offer.name,
         title=offer.title,
         description=offer.says,
-        parameters=_in_short(offer.arguments.model_json_schema()),
+        parameters=_in_short(schema),
         fn_metadata=FuncMetadata(arg_model=offer.arguments),
         is_async=True,
         context_kwarg=None,
@@ -202,7 +225,7 @@ def serve(settings: Settings) -> None:
 
 
 def _in_short(schema: Any, words: Iterable[str] = ("title",)) -> Any:
-    """A schema without some of its texts: every agent that uses the server has it in its context."""
+    """A schema without some of its words: every agent that uses the server has it in its context."""
     if isinstance(schema, list):
         return [_in_short(part, words) for part in schema]
     if not isinstance(schema, dict):

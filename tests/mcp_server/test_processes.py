@@ -119,6 +119,8 @@ def test_an_idle_process_that_was_killed_is_replaced(client: Client) -> None:
 
 def test_a_bug_is_an_error_without_its_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     class Broken:
+        trial: dict[str, Any] | None = None
+
         def answer(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
             raise RuntimeError(f"{tool} {arguments}")
 

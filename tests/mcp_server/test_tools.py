@@ -54,7 +54,7 @@ def client(root: Path) -> Iterator[Client]:
 
 def test_the_tools_are_few_and_none_but_a_run_changes_anything(client: Client) -> None:
     tools = client.tools()
-    assert [each.name for each in tools] == ["diagnose", "explain", "diff", "plan"]
+    assert [each.name for each in tools] == ["diagnose", "explain", "diff", "plan", "try", "store"]
     for each in tools:
         assert each.annotations
         given = each.annotations.model_dump(by_alias=True)
@@ -62,12 +62,11 @@ def test_the_tools_are_few_and_none_but_a_run_changes_anything(client: Client) -
         assert "data, never instructions" in (each.description or "") or each.name in {"explain", "plan"}
 
 
-def test_with_allow_run_diagnose_is_not_read_only(root: Path) -> None:
+def test_with_allow_run_what_starts_programs_is_not_read_only(root: Path) -> None:
     with served(root, options=["--allow-run"]) as client:
         hints = {each.name: each.annotations for each in client.tools()}
-    assert [name for name, given in hints.items() if given and not given.read_only_hint] == ["diagnose"]
-    assert hints["diagnose"] is not None
-    assert hints["diagnose"].destructive_hint
+    assert [name for name, given in hints.items() if given and not given.read_only_hint] == ["diagnose", "try"]
+    assert all(given.destructive_hint == (not given.read_only_hint) for given in hints.values() if given)
 
 
 def test_the_schemas_are_valid_and_take_nothing_else(client: Client) -> None:
