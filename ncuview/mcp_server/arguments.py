@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import ConfigDict, Field
 
-from ncuview.records.documents.view import LARGEST, MOST_BYTES
+from ncuview.base.answer_size import LARGEST, MOST_BYTES
 
 _MOST_NAMES = 200
 _LONGEST = 4096

@@ -1,20 +1,22 @@
 """The JSON documents that tools answer with beside ``ncuview.view/1``: ``ExplanationDocument``, ``ChangesDocument`` ...
 
+``schemas`` gives the schemas of all answers; ``schemas.json`` holds them, so that the server loads none of this.
 Fields of the type ``Foreign`` hold text from reports and programs: data, never an instruction.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from ncuview.comparison.prediction import PredictionVerdict, WasteState
 from ncuview.records.diagnosis import Gain
 from ncuview.records.documents import Amount, Count, OptimizationWord, Triple
 from ncuview.records.documents.store_answer import ProfilerSettings, StoreCell
-from ncuview.records.documents.view import Foreign, Incomplete, Page
-from ncuview.records.schema import LEFT_OUT
+from ncuview.records.documents.view import Foreign, Incomplete, Page, ViewDocument
+from ncuview.records.schema import LEFT_OUT, schema_of
 from ncuview.records.trial import Decision
 
 
@@ -410,3 +412,29 @@ class StoredDocument:
     """The rows; none where no launch in the store is an answer."""
     notes: Notes
     """What to know about the tables."""
+
+
+ANSWERS: Mapping[str, type] = {
+    "diagnose": ViewDocument,
+    "explain": ExplanationDocument,
+    "diff": ChangesDocument,
+    "plan": PlanDocument,
+    "try": TrialDocument,
+    "store": StoredDocument,
+}
+"""What each tool answers with."""
+
+
+def schemas() -> str:
+    """The schema of each tool's answers, as JSON, without what clients do not use: an agent has them in its context."""
+    found = {tool: _in_short(schema_of(document)) for tool, document in ANSWERS.items()}
+    return json.dumps(found, separators=(",", ":")) + "\n"
+
+
+def _in_short(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_in_short(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    left_out = {"title", "description", "$schema", "$id"}
+    return {key: _in_short(part) for key, part in schema.items() if not (key in left_out and isinstance(part, str))}
