@@ -59,13 +59,18 @@ def filled(document: Callable[..., Any], listings: Sequence[Listing], cursor: st
 
     found = made()
     for at in asked:
-        for shown in range(1, len(listings[at].entries) - start + 1):
-            shorter, parts[at] = parts[at], listings[at].part(start, shown)
+        shown, step, grows = 0, 1, True
+        left = len(listings[at].entries) - start
+        while step and shown < left:
+            tried = min(shown + step, left)
+            parts[at] = listings[at].part(start, tried)
             longer = made()
-            if _size(longer) > max_bytes:
-                parts[at] = shorter
-                break
-            found = longer
+            if _size(longer) <= max_bytes:
+                shown, found = tried, longer
+            else:
+                grows = False
+            step = step * 2 if grows else step // 2
+        parts[at] = listings[at].part(start, shown)
     return found
 
 
