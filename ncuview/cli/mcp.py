@@ -18,7 +18,7 @@ def mcp(
         option("A folder that files are read from. Default: this one. Repeatable.", "--root", value="DIR"),
     ] = None,
     allow_run: Annotated[
-        bool, typer.Option("--allow-run", help="Let the client start any program, to profile it.")
+        bool, typer.Option("--allow-run", help="Let the client start any program, to profile or to change it.")
     ] = False,
     rules: RulesOption = None,
 ) -> None:

@@ -89,6 +89,7 @@ class Served:
         elif look or launch_count:
             raise UsageError("look and launch_count are for programs")
         elif kernel:
+            self._roots.place(kernel)  # what is no kernel is looked for among files
             diagnosis = self._kept((kernel,), live=False)
         else:
             files = self._roots.reports(reports or ())

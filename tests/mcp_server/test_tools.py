@@ -342,6 +342,29 @@ def test_what_is_outside_of_the_roots_is_refused_alike_whether_it_exists_or_not(
     assert client.error("diff", before=name, after="few.csv")["id"] == "OutsideRoots"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "error"),
+    [
+        ("diagnose", {"kernel": "{outside}/secret.cs"}, "OutsideRoots"),
+        ("diagnose", {"kernel": "../secret.cs"}, "OutsideRoots"),
+        ("plan", {"program": ["{outside}/secret.py"]}, "UsageError"),
+    ],
+)
+def test_no_hint_names_a_file_outside_of_the_roots(
+    client: Client, tmp_path: Path, tool: str, arguments: dict[str, Any], error: str
+) -> None:
+    for name in ("secret.csv", "secret1.py"):
+        (tmp_path / name).touch()
+        (client.root.parent / name).touch()
+    found = client.error(tool, **json.loads(json.dumps(arguments).replace("{outside}", str(tmp_path))))
+    assert (found["id"], "Did you mean" in found["hint"]) == (error, False), found
+
+
+def test_a_hint_names_a_file_below_a_root(client: Client) -> None:
+    (client.root / "train.py").touch()
+    assert "Did you mean" in client.error("plan", program=["trian.py"])["hint"]
+
+
 def test_links_that_lead_out_are_refused_by_name(client: Client, tmp_path: Path) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text(raw_page([row(1, "secret")], METRICS))
