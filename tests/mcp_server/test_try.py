@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -259,20 +260,37 @@ def test_a_line_that_cannot_be_shown_as_it_is_makes_the_patch_inexact(end: str) 
 # Runs
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-def test_a_cancelled_trial_ends_its_build_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine with a GPU that is named, and a compiler that makes empty files: enough to come to the build."""
     here = Machine(tmp_path, monkeypatch)
     here.answer_nvidia_smi(gpu())
     here.install("path/nvcc", 'while [ "$1" != -o ]; do shift; done; : > "$2"')
     here.install("root/app")
-    private = tmp_path / "private"
-    private.mkdir()
-    pids = tmp_path / "pids"
-    build = f"/bin/sleep 600 & echo $! $$ > {pids}.new; : > made; /bin/mv {pids}.new {pids}; wait"
-    root = here.root / "root"
-    with served(root, options=["--allow-run"], path=here.root / "path", TMPDIR=str(private)) as client:
-        asked = client.start("try", program=["./app"], build=build)
-        processes = [int(each) for each in until(lambda: pids.exists() and pids.read_text()).split()]
+    (tmp_path / "private").mkdir()
+    return here
+
+
+def serving(builds: Machine) -> AbstractContextManager[Client]:
+    private = str(builds.root / "private")
+    return served(builds.root / "root", options=["--allow-run"], path=builds.root / "path", TMPDIR=private)
+
+
+def build_of(pids: Path) -> str:
+    """A build that writes its processes and does not end."""
+    return f": > made; /bin/sleep 600 & echo $! $$ > {pids}.new; /bin/mv {pids}.new {pids}; wait"
+
+
+def processes_in(pids: Path) -> list[int]:
+    return [int(each) for each in until(lambda: pids.exists() and pids.read_text()).split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_a_cancelled_trial_ends_its_build_and_leaves_no_file(builds: Machine) -> None:
+    root, private, pids = builds.root / "root", builds.root / "private", builds.root / "pids"
+    with serving(builds) as client:
+        asked = client.start("try", program=["./app"], build=build_of(pids))
+        processes = processes_in(pids)
         assert [*private.rglob("made")]
         assert all(map(is_alive, processes))
         client.ask("explain", name="l2")
@@ -281,6 +299,22 @@ def test_a_cancelled_trial_ends_its_build_and_leaves_no_file(tmp_path: Path, mon
         until(lambda: not [*private.rglob("made")])
     until(lambda: not [*private.iterdir()])
     assert [each.name for each in root.iterdir()] == ["app"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_one_trial_is_run_at_a_time(builds: Machine) -> None:
+    with serving(builds) as client:
+        asked = [
+            client.start("try", program=["./app"], build=build_of(builds.root / name)) for name in ("first", "second")
+        ]
+        (first,) = until(lambda: [name for name in ("first", "second") if (builds.root / name).exists()])
+        client.ask("explain", name="l2")
+        assert len(started(server_of(client), "ncuview.mcp_server.worker")) == 2
+        second = "second" if first == "first" else "first"
+        assert not (builds.root / second).exists()
+        assert asked[first == "second"].cancel()
+        processes = processes_in(builds.root / second)
+    until(lambda: not any(map(is_alive, processes)))
 
 
 ONE_TRIAL = """
@@ -334,11 +368,7 @@ def test_a_trial_that_is_ended_is_no_answer(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="programs are run by the guard, which needs Linux")
-def test_a_build_that_fails_is_an_error_with_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = Machine(tmp_path, monkeypatch)
-    here.answer_nvidia_smi(gpu())
-    here.install("path/nvcc", 'while [ "$1" != -o ]; do shift; done; : > "$2"')
-    here.install("root/app")
-    with served(here.root / "root", options=["--allow-run"], path=here.root / "path") as client:
+def test_a_build_that_fails_is_an_error_with_its_last_words(builds: Machine) -> None:
+    with serving(builds) as client:
         error = client.error("try", program=["./app"], build="echo no such header >&2; exit 3")
     assert (error["id"], "no such header" in error["message"]) == ("CompileFailed", True)
