@@ -24,6 +24,7 @@ from ncuview.base.expression import ARITHMETIC, COMPARISONS, FUNCTIONS, UNARY, c
 from ncuview.cli.app import INTERNAL_ERROR, app
 from ncuview.cli.help_panels import Page, panels_of
 from ncuview.engine.rule_file import OPTIMIZATIONS, shipped_rules
+from ncuview.mcp_server.documents import schemas as answer_schemas
 from ncuview.metrics.names import NAMES as SHORT_NAMES
 from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
@@ -40,6 +41,8 @@ from ncuview.store import schema as store_schema
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference"
+ANSWERS = DOCS.parent / "ncuview" / "mcp_server" / "schemas.json"
+"""The schemas of the answers of ``ncuview mcp``, which ship."""
 _WIDTH = 120
 
 
@@ -56,7 +59,8 @@ def pages() -> Mapping[Path, str]:
         "store.md": store_tables(),
         **{f"{name}.schema.json": json_text(schema(name)) for name in DOCUMENTS},
     }
-    return {**{REFERENCE / name: text for name, text in texts.items()}, **how_to_write_a_rule()}
+    found = {REFERENCE / name: text for name, text in texts.items()}
+    return {**found, ANSWERS: answer_schemas(), **how_to_write_a_rule()}
 
 
 def how_to_write_a_rule() -> Mapping[Path, str]:

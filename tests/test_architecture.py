@@ -120,11 +120,16 @@ def test_no_module_imports_a_child_process(home: str) -> None:
     assert not {module for module, path in MODULES.items() if home in ours(path)}
 
 
-def loaded_by(statement: str) -> set[str]:
-    """The top-level modules in a fresh process after a statement."""
+def modules_after(statement: str) -> set[str]:
+    """The modules in a fresh process after a statement."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in done.stdout.split()}
+    return {*done.stdout.split()}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules among these."""
+    return {name.split(".")[0] for name in modules_after(statement)}
 
 
 def test_importing_ncuview_is_cheap() -> None:
@@ -135,6 +140,15 @@ def test_the_command_line_starts_without_what_only_some_commands_need() -> None:
     heavy = {"pandas", "numpy", "pydantic", "pycuda", "ncu_report", "lxml", "tree_sitter"}
     assert not loaded_by("import ncuview.cli") & heavy
     assert not loaded_by("import typer.main, ncuview.cli.app; typer.main.get_command(ncuview.cli.app.app)") & heavy
+
+
+def test_the_server_of_agents_starts_without_what_its_workers_need() -> None:
+    found = modules_after("import ncuview.cli, ncuview.mcp_server.server")
+    assert not {name.split(".")[0] for name in found} & {"pandas", "numpy", "duckdb", "pyarrow", "pycuda", "lxml"}
+    ours = {name.split(".")[1] for name in found if name.startswith("ncuview.")}
+    assert ours == {"base", "cli", "mcp_server", "profiling", "records", "render"}
+    records = {"ncuview.records", "ncuview.records.shown"}
+    assert {name for name in found if name.startswith("ncuview.records")} == records, "classes take time to make"
 
 
 def test_records_need_no_library() -> None:

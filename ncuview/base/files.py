@@ -83,6 +83,14 @@ def is_below(path: Path, folders: Iterable[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
+def may_be_read(path: Path) -> bool:
+    """Whether a place is below the folders that ``read_only_below`` was given, or it was given none."""
+    try:
+        return not _FOLDERS or is_below(path.resolve(), _FOLDERS)
+    except (OSError, ValueError, RuntimeError):  # it leads nowhere
+        return False
+
+
 def open_regular(path: Path, largest: int | None = None, *, follow: bool = True) -> BufferedReader:
     """Open a file to read it, without blocking; the opened file itself is checked, not an earlier one of the name.
 

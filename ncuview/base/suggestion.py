@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
+from ncuview.base.files import may_be_read
+
 _FEW = 20
 """The number of known names that a message lists."""
 _MOST_NEAR = 3
@@ -40,6 +42,8 @@ def did_you_mean_file(path: Path, otherwise: str) -> str:
 
 def _near_files(path: Path) -> list[Path]:
     """Where its folder is missing: the file in the nearest folders, or near names in them, or these folders."""
+    if not may_be_read(path.parent):
+        return []
     try:
         if path.parent == path or path.parent.is_dir():
             beside = [each.name for each in islice(path.parent.iterdir(), _MOST_FILES)]

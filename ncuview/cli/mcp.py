@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ def mcp(
         option("A folder that files are read from. Default: this one. Repeatable.", "--root", value="DIR"),
     ] = None,
     allow_run: Annotated[
-        bool, typer.Option("--allow-run", help="Let the client start any program, to profile it.")
+        bool, typer.Option("--allow-run", help="Let the client start any program, to profile or to change it.")
     ] = False,
     rules: RulesOption = None,
 ) -> None:
@@ -25,6 +26,7 @@ def mcp(
     from ncuview.mcp_server.roots import Roots
     from ncuview.mcp_server.settings import Settings
 
+    gc.disable()  # all that is made on the way to the first request stays, and looking for garbage takes a tenth of it
     try:
         from ncuview.mcp_server.server import serve
     except ModuleNotFoundError as error:

@@ -19,8 +19,6 @@ from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.completion import one_of
 from ncuview.cli.printing import color, detail, print_error, print_text, print_written, width
 from ncuview.cli.without_counters import is_about_counters, report_without_counters
-from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.profile import Failure
 from ncuview.render.outputs import (
     FORMATS,
     check_compares,
@@ -36,9 +34,10 @@ if TYPE_CHECKING:
     from ncuview.cli.inputs import Inputs
     from ncuview.comparison.compare import Comparison
     from ncuview.engine.rule_file import Rule
+    from ncuview.records.diagnosis import Diagnosis
     from ncuview.records.gate import Gate
     from ncuview.records.ladder import Ladder
-    from ncuview.records.profile import Profile
+    from ncuview.records.profile import Failure, Profile
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
@@ -121,6 +120,7 @@ def errors_written(
         if inputs and is_about_counters(error) and not written:
             with suppress(NcuviewError):
                 report_without_counters(inputs, to, files, error)
+        from ncuview.records.diagnosis import Diagnosis
         from ncuview.records.profile import failure_of
 
         nothing = Diagnosis((), (), failure=failure_of(error))

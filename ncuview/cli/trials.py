@@ -29,7 +29,6 @@ from ncuview.cli.printing import ProgressDisplay, color, print_text, print_writt
 if TYPE_CHECKING:
     from ncuview.catalogue.kernel_file import Kernel
     from ncuview.catalogue.kernels import Launch
-    from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.records.trial import Trial
 
 _BUDGET = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)\s*(?P<unit>|s|m|h)")
@@ -83,6 +82,7 @@ def try_(
 ) -> None:
     """Try the changes that are advised: make, check and time them, and keep what gains as one patch."""
     from ncuview.catalogue.user_kernel import LaunchOptions
+    from ncuview.pipeline.trial_targets import launch_to_try
 
     program, seconds, files = context.obj, _seconds(budget), output or []
     if target is not None and target.endswith(".py"):
@@ -104,7 +104,7 @@ def try_(
     else:
         if build or check or tree:
             raise UsageError("--build, --check and --tree are for programs")
-        launch, reload = _launch(str(target), words)
+        launch, reload = launch_to_try(str(target), words)
         if dry_run:
             _print_changes(launch)
             return
@@ -135,20 +135,6 @@ def _of_launch(
     from ncuview.pipeline.trials import try_launch
 
     return try_launch(launch, reload, target, budget_s=seconds, say=say)
-
-
-def _launch(target: str, words: LaunchOptions) -> tuple[Launch, Callable[[Path], Kernel]]:
-    """The launch of the target, and how the kernel of a changed file is read."""
-    from ncuview.catalogue.kernel_file import load_kernels
-    from ncuview.catalogue.kernels import find_kernel, launch_of
-    from ncuview.catalogue.user_kernel import LaunchOptions, user_launch
-
-    if target.endswith(".cu"):
-        return user_launch(Path(target), words), lambda path: user_launch(path, words).kernel
-    if words != LaunchOptions():
-        raise UsageError("--kernel, --grid, --block, --arg and --size are for .cu files")
-    found = find_kernel(target)
-    return launch_of(found), lambda path: next(each for each in load_kernels(path) if each.name == found.name)
 
 
 def _print_changes(launch: Launch) -> None:

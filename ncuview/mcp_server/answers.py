@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ncuview.base.errors import NeedsAllowRun, UsageError
+from ncuview.base.signals import Terminated
 from ncuview.mcp_server import documents
 from ncuview.mcp_server.pages import Listing, filled, viewed
 from ncuview.mcp_server.roots import Roots
 from ncuview.records.schema import plain
 
 if TYPE_CHECKING:
+    from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
+    from ncuview.mcp_server.stores import Question
     from ncuview.pipeline.diagnosis_cache import SourceStates
     from ncuview.profiling.options import NcuOptions
     from ncuview.profiling.passes import Bounds, Forecast
     from ncuview.records.diagnosis import Diagnosis
+    from ncuview.store.questions import By
 
 Look = Literal["full", "quick", "runs"]
 WIDTH = 100
@@ -37,7 +41,11 @@ class Served:
             "explain": self._explain,
             "diff": self._diff,
             "plan": self._plan,
+            "try": self._try,
+            "store": self._store,
         }
+        self.trial: dict[str, Any] | None = None
+        """All of the trial that the last answer is a part of, where it was run for this answer."""
         self._last: tuple[str, SourceStates, Diagnosis] | None = None
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,6 +54,7 @@ class Served:
         Raises:
             NcuviewError: As the command line.
         """
+        self.trial = None
         return self._tools[tool](**arguments)
 
     def _rules(self) -> tuple[Rule, ...]:
@@ -80,6 +89,7 @@ class Served:
         elif look or launch_count:
             raise UsageError("look and launch_count are for programs")
         elif kernel:
+            self._roots.place(kernel)  # what is no kernel is looked for among files
             diagnosis = self._kept((kernel,), live=False)
         else:
             files = self._roots.reports(reports or ())
@@ -110,10 +120,7 @@ class Served:
     def _of_program(
         self, program: Sequence[str], look: Look | None, options: NcuOptions, timeout_s: float
     ) -> Diagnosis:
-        if not self._allow_run:
-            raise NeedsAllowRun(
-                "this server starts no program", hint="Profile it yourself, or start the server with --allow-run."
-            )
+        self._require_run("Profile it yourself, or start the server with --allow-run.")
         rules = self._rules() if self._rule_folders else None
         match look or _default_look(program, options):
             case "full":
@@ -128,6 +135,10 @@ class Served:
                 from ncuview.pipeline.program_runs import examine_in_runs
 
                 return examine_in_runs(program, rules, options, timeout_s=timeout_s).diagnosis
+
+    def _require_run(self, hint: str) -> None:
+        if not self._allow_run:
+            raise NeedsAllowRun("this server starts no program", hint=hint)
 
     def _explain(self, *, name: str, cursor: str, max_bytes: int) -> dict[str, Any]:
         from ncuview.render.explanation import explanation
@@ -188,6 +199,112 @@ class Served:
                 ]
         document: dict[str, Any] = plain(documents.PlanDocument("ncuview.plan/1", look, tuple(runs), tuple(measured)))
         return document
+
+    def _try(
+        self,
+        *,
+        target: str,
+        program: Sequence[str] | None,
+        build: str,
+        check: str,
+        tree: str,
+        kernel_name: str,
+        grid: str,
+        block: str,
+        shared: str,
+        args: Sequence[str],
+        sizes: Sequence[str],
+        budget_s: float,
+        dry_run: bool,
+        key: str,
+        cursor: str,
+        max_bytes: int,
+        kept: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        from ncuview.catalogue.user_kernel import LaunchOptions
+        from ncuview.mcp_server import trial_parts
+
+        if bool(target) == bool(program):
+            raise UsageError("try takes one of target and program")
+        words = LaunchOptions(kernel_name, grid, block, shared, tuple(args), tuple(sizes))
+        if program and (dry_run or words != LaunchOptions(kernel_name)):
+            raise UsageError("dry_run, grid, block, shared, args and sizes are for kernels, not for programs")
+        if target and (build or check or tree):
+            raise UsageError("build, check and tree are for programs")
+        if dry_run:
+            kept = self._planned(target, words)
+        elif kept is None:
+            if key or cursor:
+                raise UsageError(
+                    "the trial of this key or cursor is no longer known", hint="Without them it is run once more."
+                )
+            self._require_run("Run `ncuview try` yourself, start the server with --allow-run, or ask for dry_run.")
+            kept = self.trial = self._tried(target, words, program or (), build, check, tree, budget_s)
+        return trial_parts.part(kept, key=key, cursor=cursor, max_bytes=max_bytes)
+
+    def _planned(self, target: str, words: LaunchOptions) -> dict[str, Any]:
+        from ncuview.mcp_server.trial_parts import planned
+        from ncuview.pipeline.trial_targets import launch_to_try
+        from ncuview.pipeline.trials import changes_of
+
+        launch, _ = launch_to_try(self._file_or_name(target), words)
+        return planned(launch, target, changes_of(launch))
+
+    def _tried(
+        self,
+        target: str,
+        words: LaunchOptions,
+        program: Sequence[str],
+        build: str,
+        check: str,
+        tree: str,
+        budget_s: float,
+    ) -> dict[str, Any]:
+        from ncuview.mcp_server.trial_parts import kept_of
+        from ncuview.pipeline.trial_targets import launch_to_try
+        from ncuview.pipeline.trials import try_launch, try_program
+
+        def say(_: str) -> None:
+            """Say nothing: the answer says what was done."""
+
+        if program:
+            from ncuview.trial.program_source import placed
+
+            _, copied = placed(program, self._roots.place(tree) if tree else None)
+            folder = self._roots.place(str(copied))
+            trial = try_program(program, build, check, words.kernel, tree=folder, budget_s=budget_s, say=say)
+        else:
+            launch, reload = launch_to_try(self._file_or_name(target), words)
+            trial = try_launch(launch, reload, target, budget_s=budget_s, say=say)
+        if trial.stopped in {"interrupted", "terminated"}:
+            raise Terminated  # no one waits for the answer
+        return kept_of(trial)
+
+    def _file_or_name(self, target: str) -> str:
+        """A .cu file, which is below the roots, or the name of a kernel.
+
+        Raises:
+            UsageError: It is outside of the roots, or no file.
+        """
+        path = self._roots.file(target)
+        return str(path) if target.endswith(".cu") else target
+
+    def _store(
+        self,
+        *,
+        store: str,
+        question: Question,
+        kernel: str,
+        by: By | None,
+        limit: int,
+        key: str,
+        cursor: str,
+        max_bytes: int,
+    ) -> dict[str, Any]:
+        from ncuview.mcp_server.stores import asked
+
+        place = str(self._roots.folder(store))
+        return asked(place, question, kernel=kernel, by=by, limit=limit, key=key, cursor=cursor, max_bytes=max_bytes)
 
 
 def _default_look(program: Sequence[str], options: NcuOptions) -> Look:

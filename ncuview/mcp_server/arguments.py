@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import ConfigDict, Field
 
-from ncuview.records.documents.view import LARGEST, MOST_BYTES
+from ncuview.base.answer_size import LARGEST, MOST_BYTES
 
 _MOST_NAMES = 200
 _LONGEST = 4096
@@ -124,3 +124,65 @@ class Plan(Run):
 
     program: Annotated[_Words, Field(description=_PROGRAM)]
     kernel_name: Annotated[_Text, Field(description=_KERNEL)] = ""
+
+
+class Try(Bounded):
+    """Arguments of ``try``."""
+
+    target: Annotated[_Text, Field(description="A kernel of ncuview's catalogue, or a .cu file below the roots.")] = ""
+    program: Annotated[
+        _Words | None,
+        Field(description=f"{_PROGRAM} It is built and run in copies of its folder. A script.py is run by Python."),
+    ] = None
+    build: Annotated[_Text, Field(description="Of a program: the shell command that builds it.")] = ""
+    check: Annotated[
+        _Text,
+        Field(
+            description="Of a program: the shell command that says with exit code 0 that results are right. Empty:"
+            " output and files are compared with the original's."
+        ),
+    ] = ""
+    tree: Annotated[
+        _Text,
+        Field(description="Of a program: the folder that is copied. Empty: the first root, or that of the script."),
+    ] = ""
+    kernel_name: Annotated[_Text, Field(description="The kernel of a program or .cu file to change.")] = ""
+    grid: Annotated[_Text, Field(description='Of a .cu file: blocks, as in "n / 32, n / 32".')] = ""
+    block: Annotated[_Text, Field(description='Threads per block: "32, 8".')] = ""
+    shared: Annotated[_Text, Field(description="Bytes of dynamic shared memory.")] = ""
+    args: Annotated[
+        list[_Text],
+        Field(
+            default_factory=list,
+            max_length=_MOST_NAMES,
+            description='A kind for each parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".',
+        ),
+    ]
+    sizes: Annotated[
+        list[_Text], Field(default_factory=list, max_length=_MOST_NAMES, description='Sizes: "n=1048576".')
+    ]
+    budget_s: Annotated[
+        float, Field(gt=0, le=3_600, description="Seconds in which changes are tried; one that has begun is finished.")
+    ] = 180.0
+    dry_run: Annotated[bool, Field(description="Answer with the changes, and run nothing; not of a program.")] = False
+    key: Annotated[
+        _Text, Field(description="The key of a change, to have its patch. A trial that was run is not run again.")
+    ] = ""
+
+
+class AskStore(Bounded):
+    """Arguments of ``store``."""
+
+    store: Annotated[_Text, Field(min_length=1, description="The folder of the store, below the roots.")]
+    question: Annotated[
+        Literal["top", "history", "compare", "outliers", "unprofiled"],
+        Field(
+            description="top: kernels, calls and advice of most time. history: times and exact counters of a kernel"
+            " over commits, and where they changed. compare: a kernel on GPU models, in shapes or on ranks. outliers:"
+            " launches far from their kernel's others. unprofiled: kernels that were never judged."
+        ),
+    ]
+    kernel: Annotated[_Text, Field(description="Of history and compare: its name.")] = ""
+    by: Annotated[Literal["gpu", "shape", "rank"] | None, Field(description="Of compare: what differs.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000, description="The most rows of a table, or points of a history.")] = 5
+    key: Annotated[_Text, Field(description="The key of a row, to have its texts at length.")] = ""

@@ -1,6 +1,6 @@
 """``filled``: a document with as many entries of its lists as fit; ``viewed``: a view with safe texts that fits.
 
-Clients show texts to people and models, so that every text is made safe, as on a terminal.
+Clients show texts to people and models, so that every text is made safe, as on a terminal; patches keep their tabs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from ncuview.base.errors import UsageError
 from ncuview.records.documents.view import Page
 from ncuview.records.schema import plain
 from ncuview.render.text import json_line, safe_text
+
+_PATCHES = frozenset({"diff", "patch"})
+"""Keys of patches, which do not apply where a tab is a space."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,18 @@ def filled(document: Callable[..., Any], listings: Sequence[Listing], cursor: st
 
     found = made()
     for at in asked:
-        for shown in range(1, len(listings[at].entries) - start + 1):
-            shorter, parts[at] = parts[at], listings[at].part(start, shown)
+        shown, step, grows = 0, 1, True
+        left = len(listings[at].entries) - start
+        while step and shown < left:
+            tried = min(shown + step, left)
+            parts[at] = listings[at].part(start, tried)
             longer = made()
-            if _size(longer) > max_bytes:
-                parts[at] = shorter
-                break
-            found = longer
+            if _size(longer) <= max_bytes:
+                shown, found = tried, longer
+            else:
+                grows = False
+            step = step * 2 if grows else step // 2
+        parts[at] = listings[at].part(start, shown)
     return found
 
 
@@ -95,12 +103,12 @@ def _size(document: dict[str, Any]) -> int:
     return len(json_line(document).encode())
 
 
-def _safe(value: Any) -> Any:
+def _safe(value: Any, tab: str = " ") -> Any:
     """JSON values with safe texts."""
     if isinstance(value, str):
-        return safe_text(value.replace("\t", " "))
+        return tab.join(map(safe_text, value.split("\t")))
     if isinstance(value, list):
-        return [_safe(part) for part in value]
+        return [_safe(part, tab) for part in value]
     if isinstance(value, dict):
-        return {key: _safe(part) for key, part in value.items()}
+        return {key: _safe(part, "\t" if key in _PATCHES else tab) for key, part in value.items()}
     return value

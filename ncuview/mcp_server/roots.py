@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from ncuview.base.errors import OutsideRoots, UsageError
-from ncuview.base.files import is_below, is_folder
+from ncuview.base.files import exists, is_below, is_file, is_folder
 from ncuview.base.report_files import named_path, report_files
 
 _HINT = "Name a file below the folders that the server was started with (ncuview mcp --root DIR)."
@@ -62,11 +62,36 @@ class Roots:
         """
         files = report_files(self.place(name) for name in names)
         for file in files:
-            if not is_below(_resolved(file), self.folders):
-                raise OutsideRoots(
-                    f"{str(file)!r} is a link that leads out of the folders that may be read", hint=_HINT
-                )
+            self._check(file)
         return files
+
+    def file(self, name: str) -> Path:
+        """The path of a file that is no pipe or device; it need not exist.
+
+        Raises:
+            UsageError: As for ``place``; also where it is none.
+        """
+        path = self.place(name)
+        if exists(path) and not is_file(path):
+            raise UsageError(f"{name} is a folder, pipe or device, not a file")
+        return path
+
+    def folder(self, name: str) -> Path:
+        """The path of a folder, which need not exist, in which no link leads out of the roots.
+
+        Raises:
+            UsageError: As for ``place``; also where a link in it leads out, or a pipe or device lies in it.
+        """
+        place = self.place(name)
+        for each in place.rglob("*"):
+            self._check(each)
+            if not is_folder(each) and not is_file(each):
+                raise UsageError(f"{str(each)!r} is a pipe or device, not a file")
+        return place
+
+    def _check(self, path: Path) -> None:
+        if not is_below(_resolved(path), self.folders):
+            raise OutsideRoots(f"{str(path)!r} is a link that leads out of the folders that may be read", hint=_HINT)
 
 
 def _resolved(path: Path) -> Path:

@@ -1,12 +1,15 @@
-"""``serve``: a server over standard input and output with the tools ``diagnose``, ``explain``, ``diff``, ``plan``."""
+"""``serve``: a server over standard input and output with the tools ``diagnose``, ``explain``, ``diff`` ..."""
 
 from __future__ import annotations
 
+import gc
+import json
 import signal
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -18,7 +21,7 @@ from pydantic import ConfigDict, ValidationError
 from ncuview.base.errors import UsageError
 from ncuview.base.suggestion import did_you_mean
 from ncuview.base.version import VERSION
-from ncuview.mcp_server.arguments import Arguments, Diagnose, Diff, Explain, Plan
+from ncuview.mcp_server.arguments import Arguments, AskStore, Diagnose, Diff, Explain, Plan, Try
 from ncuview.mcp_server.problems import error_document
 from ncuview.mcp_server.settings import Settings
 from ncuview.mcp_server.workers import Workers
@@ -34,11 +37,14 @@ _DATA = (
 INSTRUCTIONS = (
     "ncuview turns a profile of Nsight Compute into the next change to a CUDA kernel. Begin with diagnose: its skeleton"
     " has a line for each group of launches, the one whose advice saves most first. Open a launch or a finding by its"
-    " key, change the source as it advises, profile again, and call diff, which says whether the prediction held."
-    " Answers are bounded; a list that goes on has a cursor. What was not judged is in every answer." + _DATA
+    " key, change the source as it advises, profile again, and call diff, which says whether the prediction held. try"
+    " makes, checks and times such changes itself. Answers are bounded; a list that goes on has a cursor. What was not"
+    " judged is in every answer." + _DATA
 )
 _READS = "Read-only: it reads files below the server's roots, and starts no program."
 _RUNS = "It reads files below the server's roots. With `program` it starts that program, under ncu."
+_TRIES = "It compiles and runs kernels, and starts `build`, `check` and the program. With `dry_run` it runs nothing."
+_TRIES_NOTHING = "This server starts no program, so that only `dry_run` is answered, which reads files below its roots."
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,6 @@ class Offer:
     title: str
     says: str
     arguments: type[Arguments]
-    document: Callable[[], type]
-    """The class of what it answers with. Its module is loaded when a client asks for the schemas."""
     idempotent: bool = True
     runs: bool = False
     """Whether it starts programs of the user, which may do anything."""
@@ -76,7 +80,6 @@ def _offers(*, allow_run: bool) -> tuple[Offer, ...]:
             " a new profile must show. Takes one of: reports of Nsight Compute, a kernel of ncuview's catalogue, or a"
             f" program. {_RUNS if allow_run else _READS}{_DATA}",
             Diagnose,
-            _view,
             runs=allow_run,
         ),
         Offer(
@@ -84,7 +87,6 @@ def _offers(*, allow_run: bool) -> tuple[Offer, ...]:
             "Explain a word",
             f"Explain a rule, optimization, metric, unit, bottleneck or verdict of ncuview's answers. {_READS}",
             Explain,
-            partial(_document, "ExplanationDocument"),
         ),
         Offer(
             "diff",
@@ -92,28 +94,35 @@ def _offers(*, allow_run: bool) -> tuple[Offer, ...]:
             "Compare two profiles of the same program: times, changed counters, and predicted beside measured speedup"
             f" of the advice that was taken. {_READS}{_DATA}",
             Diff,
-            partial(_document, "ChangesDocument"),
         ),
         Offer(
             "plan",
             "Plan a profile",
             "The ncu command that profiles a program, with its passes and an estimate of the seconds. Nothing is run.",
             Plan,
-            partial(_document, "PlanDocument"),
+        ),
+        Offer(
+            "try",
+            "Try the advised changes",
+            "Make the changes that ncuview can write itself, in a private copy, check that results are the same, time"
+            " them on this machine's GPU, and answer with what gains as one patch. The sources are not written: apply"
+            f" the patch. {_TRIES if allow_run else _TRIES_NOTHING}{_DATA}",
+            Try,
+            runs=allow_run,
+        ),
+        Offer(
+            "store",
+            "Ask a store of reports",
+            "Answer a question about all reports of a store (`ncuview store add`): what takes the time, what changed"
+            f" since when, where machines differ. {_READS}{_DATA}",
+            AskStore,
         ),
     )
 
 
-def _view() -> type:
-    from ncuview.records.documents.view import ViewDocument
-
-    return ViewDocument
-
-
-def _document(name: str) -> type:
-    from ncuview.mcp_server import documents
-
-    found: type = getattr(documents, name)
+@cache
+def _schemas() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath("schemas.json").read_bytes())
     return found
 
 
@@ -122,16 +131,13 @@ class _Tool(Tool):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    document: Callable[[], type]
     workers: Workers
 
-    @cached_property
+    @property
     def output_schema(self) -> dict[str, Any] | None:
         """The schema of its answers."""
-        from ncuview.records.schema import schema_of
-
-        short: dict[str, Any] = _in_short(schema_of(self.document()), ("title", "description"))
-        return short
+        schema: dict[str, Any] = _schemas()[self.name]
+        return schema
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> CallToolResult:  # noqa: ARG002  (the SDK's signature)
         """Answer with the document as structured content and as text, or with an error of the same form."""
@@ -176,17 +182,18 @@ def server_of(settings: Settings) -> MCPServer[None]:
 
 
 def _tool(offer: Offer, workers: Workers) -> _Tool:
+    schema = offer.arguments.model_json_schema()
+    del schema["description"]  # says no more than the tool's
     return _Tool(
         fn=workers.ask,
         name=offer.name,
         title=offer.title,
         description=offer.says,
-        parameters=_in_short(offer.arguments.model_json_schema()),
+        parameters=_untitled(schema),
         fn_metadata=FuncMetadata(arg_model=offer.arguments),
         is_async=True,
         context_kwarg=None,
         annotations=offer.annotations,
-        document=offer.document,
         workers=workers,
     )
 
@@ -198,17 +205,20 @@ def serve(settings: Settings) -> None:
     """
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
-    server_of(settings).run("stdio")
+    server = server_of(settings)
+    gc.freeze()
+    gc.enable()
+    server.run("stdio")
 
 
-def _in_short(schema: Any, words: Iterable[str] = ("title",)) -> Any:
-    """A schema without some of its texts: every agent that uses the server has it in its context."""
+def _untitled(schema: Any) -> Any:
+    """A schema without titles: every agent that uses the server has it in its context."""
     if isinstance(schema, list):
-        return [_in_short(part, words) for part in schema]
+        return [_untitled(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: part for key, part in schema.items() if not (key in words and isinstance(part, str))}
-    return {key: _in_short(part, words) for key, part in kept.items()}
+    kept = {key: part for key, part in schema.items() if not (key == "title" and isinstance(part, str))}
+    return {key: _untitled(part) for key, part in kept.items()}
 
 
 def _result(found: Mapping[str, Any]) -> CallToolResult:

@@ -1,14 +1,16 @@
 """The process that does the work of one request after the other: ``python -m ncuview.mcp_server.worker``.
 
-The first line on standard input has the settings (``Settings``), each further one a request: a tool and its arguments.
-Each answer is a line on standard output. The end of standard input, also while a request is worked on, ends the
-process and all that it has started, as SIGTERM ends a command: no one waits for the answer.
+It is given a private folder for all that it writes. The first line on standard input has the settings (``Settings``),
+each further one a request: a tool and its arguments. Each answer is a line on standard output. The end of standard
+input, also while a request is worked on, ends the process and all that it has started, and removes the folder, as
+SIGTERM ends a command: no one waits for the answer.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -40,6 +42,8 @@ _GRACE_S = 10.0
 class Answering(Protocol):
     """What answers: ``Served``."""
 
+    trial: dict[str, Any] | None
+
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The document that a tool answers with."""
 
@@ -47,17 +51,18 @@ class Answering(Protocol):
 def main() -> None:
     """Answer requests until standard input ends."""
     requests, answers = _own_streams()
+    folder = Path(sys.argv[1])
     install_signal_handlers()
     try:
         settings = Settings.from_json(requests.readline())
         waiting: SimpleQueue[bytes] = SimpleQueue()
-        Thread(target=_listen, args=(requests, waiting), daemon=True).start()
-        with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-            served = _confined(settings, Path(folder))
-            while True:
-                answers.write(json_line(answer_to(served, json.loads(waiting.get()))).encode())
-                answers.flush()
+        Thread(target=_listen, args=(requests, waiting, folder), daemon=True).start()
+        served = _confined(settings, folder)
+        while True:
+            answers.write(json_line(answer_to(served, json.loads(waiting.get()))).encode())
+            answers.flush()
     except (Terminated, KeyboardInterrupt, BrokenPipeError):
+        shutil.rmtree(folder, ignore_errors=True)
         sys.stderr.flush()
         os._exit(0)  # what this process had started has ended, and Python's own end takes time
 
@@ -71,7 +76,7 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
-def _listen(requests: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
+def _listen(requests: IO[bytes], waiting: SimpleQueue[bytes], folder: Path) -> None:
     for line in requests:
         waiting.put(line)
     if hasattr(signal, "pthread_kill"):
@@ -79,6 +84,7 @@ def _listen(requests: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
     else:  # Windows ends the process at once
         os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_GRACE_S)
+    shutil.rmtree(folder, ignore_errors=True)  # a long query of DuckDB does not see the signal
     os._exit(_INTERNAL_ERROR)  # an exception in the middle of an import can leave Python's lock of imports behind
 
 
@@ -97,9 +103,12 @@ def _confined(settings: Settings, folder: Path) -> Served:
 
 
 def answer_to(served: Answering, request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request under ``answer``, or the error under ``error``."""
+    """The answer to a request under ``answer``, or the error under ``error``.
+
+    A trial that was run is under ``kept``, for requests of further parts of it.
+    """
     try:
-        return {"answer": served.answer(request["tool"], request["arguments"])}
+        return {"answer": served.answer(request["tool"], request["arguments"]), "kept": served.trial}
     except NcuviewError as error:
         return error_document(str(error), error.hint, error.id, error.exit_code)
     except Exception as error:  # noqa: BLE001  (a bug must not end the process, nor leave the client without an answer)

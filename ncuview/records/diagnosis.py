@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from ncuview.base.figures import factor
 from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
@@ -210,6 +210,9 @@ class Citation:
 class Fix:
     """What to change, shown on two real kernels of the catalogue; a draft rule may have none."""
 
+    SEVERAL_LINES: ClassVar = frozenset({"before", "after"})
+    """Fields that hold code."""
+
     title: str
     """The change in a few words."""
     before: str = ""
@@ -231,6 +234,9 @@ class Fix:
 @dataclass(frozen=True)
 class SourceEdit:
     """The advice as a change of the user's own source, or why there is none."""
+
+    SEVERAL_LINES: ClassVar = frozenset({"diff"})
+    """Fields that hold code."""
 
     title: str = ""
     """What it does, as an order; empty when there is no change."""

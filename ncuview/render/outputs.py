@@ -18,10 +18,6 @@ from ncuview.base.files import exists, is_file, is_folder, replace_file
 from ncuview.base.log import LOG
 from ncuview.base.suggestion import did_you_mean
 from ncuview.base.system import installed, used
-from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.gate import Gate
-from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +25,10 @@ if TYPE_CHECKING:
 
     from ncuview.comparison.compare import Comparison
     from ncuview.engine.rule_file import Rule
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.gate import Gate
+    from ncuview.records.ladder import Ladder
+    from ncuview.records.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -240,6 +240,8 @@ def _of_launches(
 
 
 def _html(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, profile: Profile | None) -> str:
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.ladder import Ladder
     from ncuview.render.html_report import html_report
 
     if isinstance(answer, Diagnosis):
@@ -250,6 +252,9 @@ def _html(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, profile: P
 
 
 def _diagnosis_in(answer: Diagnosis | Ladder | Comparison, to: str) -> Diagnosis:
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.ladder import Ladder
+
     if isinstance(answer, Diagnosis):
         return answer
     if isinstance(answer, Ladder):

@@ -16,8 +16,6 @@ from dataclasses import fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, TypeVar
 
-from ncuview.records.diagnosis import Fix, SourceEdit
-
 _T = TypeVar("_T")
 
 # Cc: control characters such as ESC; Cf: formats such as the bidirectional overrides; Cs: lone surrogates.
@@ -25,9 +23,6 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 # GitHub, Azure and TeamCity read this as a command anywhere in a line of a job's log, and "::" after its indentation.
 _CI_COMMAND = re.compile(r"(##\w*)\[")
 _CI_COMMAND_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
-
-_SEVERAL_LINES = {"before", "after", "diff"}
-"""Fields that hold code."""
 
 
 def safe_text(text: str) -> str:
@@ -82,16 +77,16 @@ def safe_copy(value: _T) -> _T:
     made: Any = value
     if isinstance(value, str):
         made = safe_text(value.replace("\t", " "))
-    elif isinstance(value, Fix | SourceEdit):
-        texts = {each.name: getattr(value, each.name) for each in fields(value)}
-        safe = {name: (safe_lines if name in _SEVERAL_LINES else safe_copy)(text) for name, text in texts.items()}
-        made = type(value)(**safe)
     elif isinstance(value, tuple):
         made = tuple(safe_copy(part) for part in value)
     elif isinstance(value, Mapping):
         made = {safe_copy(key): safe_copy(part) for key, part in value.items()}
     elif is_dataclass(value) and not isinstance(value, type):
-        made = replace(value, **{field.name: safe_copy(getattr(value, field.name)) for field in fields(value)})
+        code = getattr(value, "SEVERAL_LINES", ())
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        made = replace(
+            value, **{name: (safe_lines if name in code else safe_copy)(part) for name, part in parts.items()}
+        )
     return made  # type: ignore[no-any-return]
 
 

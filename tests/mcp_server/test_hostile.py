@@ -61,6 +61,10 @@ def check_arguments(client: Client, payloads: Mapping[str, str]) -> None:
             client.start("explain", name="l2", cursor=text),
             client.start("diff", before=text, after="one.csv"),
             client.start("plan", program=[text]),
+            client.start("try", target=text, dry_run=True),
+            client.start("try", target="transposeNaive", dry_run=True, cursor=text),
+            client.start("try", target=f"{text}.cu", dry_run=True, kernel_name=text, grid=text, args=[text]),
+            client.start("try", program=[text], build=text, tree=text),
             client.start(text, name=text),
             client.start("explain", **{text: text}),
         ]

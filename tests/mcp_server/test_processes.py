@@ -88,8 +88,8 @@ def test_the_end_of_the_client_ends_all(root: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_end_of_the_server_ends_all(root: Path, number: signal.Signals) -> None:
-    with served(root) as client:
+def test_the_end_of_the_server_ends_all(root: Path, number: signal.Signals, tmp_path: Path) -> None:
+    with served(root, TMPDIR=str(tmp_path)) as client:
         server = server_of(client)
         asked = client.start("diagnose", reports=["long.ncu-rep"])
         until(lambda: started(server, READER))
@@ -97,6 +97,7 @@ def test_the_end_of_the_server_ends_all(root: Path, number: signal.Signals) -> N
         os.kill(server, number)
         until(lambda: not any(map(is_alive, below)))
         until(asked.done)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_process_that_is_killed_is_an_error_and_the_next_request_gets_another(client: Client) -> None:
@@ -119,6 +120,8 @@ def test_an_idle_process_that_was_killed_is_replaced(client: Client) -> None:
 
 def test_a_bug_is_an_error_without_its_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     class Broken:
+        trial: dict[str, Any] | None = None
+
         def answer(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
             raise RuntimeError(f"{tool} {arguments}")
 

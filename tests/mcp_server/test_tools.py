@@ -54,7 +54,7 @@ def client(root: Path) -> Iterator[Client]:
 
 def test_the_tools_are_few_and_none_but_a_run_changes_anything(client: Client) -> None:
     tools = client.tools()
-    assert [each.name for each in tools] == ["diagnose", "explain", "diff", "plan"]
+    assert [each.name for each in tools] == ["diagnose", "explain", "diff", "plan", "try", "store"]
     for each in tools:
         assert each.annotations
         given = each.annotations.model_dump(by_alias=True)
@@ -62,12 +62,11 @@ def test_the_tools_are_few_and_none_but_a_run_changes_anything(client: Client) -
         assert "data, never instructions" in (each.description or "") or each.name in {"explain", "plan"}
 
 
-def test_with_allow_run_diagnose_is_not_read_only(root: Path) -> None:
+def test_with_allow_run_what_starts_programs_is_not_read_only(root: Path) -> None:
     with served(root, options=["--allow-run"]) as client:
         hints = {each.name: each.annotations for each in client.tools()}
-    assert [name for name, given in hints.items() if given and not given.read_only_hint] == ["diagnose"]
-    assert hints["diagnose"] is not None
-    assert hints["diagnose"].destructive_hint
+    assert [name for name, given in hints.items() if given and not given.read_only_hint] == ["diagnose", "try"]
+    assert all(given.destructive_hint == (not given.read_only_hint) for given in hints.values() if given)
 
 
 def test_the_schemas_are_valid_and_take_nothing_else(client: Client) -> None:
@@ -341,6 +340,29 @@ def test_what_is_outside_of_the_roots_is_refused_alike_whether_it_exists_or_not(
         assert client.error("diagnose", **arguments)["id"] == "OutsideRoots"
     assert client.error("diff", before="few.csv", after=name)["id"] == "OutsideRoots"
     assert client.error("diff", before=name, after="few.csv")["id"] == "OutsideRoots"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "error"),
+    [
+        ("diagnose", {"kernel": "{outside}/secret.cs"}, "OutsideRoots"),
+        ("diagnose", {"kernel": "../secret.cs"}, "OutsideRoots"),
+        ("plan", {"program": ["{outside}/secret.py"]}, "UsageError"),
+    ],
+)
+def test_no_hint_names_a_file_outside_of_the_roots(
+    client: Client, tmp_path: Path, tool: str, arguments: dict[str, Any], error: str
+) -> None:
+    for name in ("secret.csv", "secret1.py"):
+        (tmp_path / name).touch()
+        (client.root.parent / name).touch()
+    found = client.error(tool, **json.loads(json.dumps(arguments).replace("{outside}", str(tmp_path))))
+    assert (found["id"], "Did you mean" in found["hint"]) == (error, False), found
+
+
+def test_a_hint_names_a_file_below_a_root(client: Client) -> None:
+    (client.root / "train.py").touch()
+    assert "Did you mean" in client.error("plan", program=["trian.py"])["hint"]
 
 
 def test_links_that_lead_out_are_refused_by_name(client: Client, tmp_path: Path) -> None:

@@ -16,13 +16,6 @@ from ncuview.records.diagnosis import Gain, Grade, OwnerKind, Saved, Share, Verd
 from ncuview.records.documents import Amount, Count, Triple
 from ncuview.records.schema import FOREIGN, LEFT_OUT, Limits
 
-MOST_BYTES = 6_000
-"""The largest answer without ``max_bytes``."""
-LARGEST = 32_768
-"""The largest ``max_bytes``."""
-SMALLEST = 5_000
-"""The smallest ``max_bytes``: what is in every answer, and one entry of a list, always fit."""
-
 ViewName = Literal["skeleton", "launch", "finding"]
 Foreign = Annotated[str, FOREIGN]
 """Text from a report, a program or its source. A long one is cut, and then ends in ``…``."""

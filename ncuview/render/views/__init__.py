@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ncuview.base.answer_size import LARGEST, MOST_BYTES, SMALLEST
 from ncuview.base.errors import UsageError
 from ncuview.engine.priority import Priorities, priorities
-from ncuview.records.documents.view import LARGEST, MOST_BYTES, SMALLEST, ViewDocument, ViewName
+from ncuview.records.documents.view import ViewDocument, ViewName
 from ncuview.records.schema import plain
 from ncuview.render.text import json_line
 from ncuview.render.views.brief import brief_text
