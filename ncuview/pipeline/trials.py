@@ -39,9 +39,11 @@ from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
 from ncuview.patch import Edit, NoEdit, changes_for
 from ncuview.patch.patch import Refused, edit_between
-from ncuview.pipeline.examine import examine, examine_program, profile_here
+from ncuview.pipeline.examine import examine, examine_program, profile_here, require_complete
+from ncuview.pipeline.profiled import profile_launches, profile_program
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.passes import WORK
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.profile import NOWHERE, Device
 from ncuview.records.trial import Attempt, Trial
@@ -54,6 +56,7 @@ from ncuview.trial.scratch import run_in, state_of
 from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, search
 from ncuview.trial.traced import tracer
 from ncuview.trial.verify import Answer
+from ncuview.trial.work import Counted, counted
 
 V = TypeVar("V")
 Say = Callable[[str], None]
@@ -265,12 +268,15 @@ def _device() -> Device:
     return Device(state.name if state else "", compute_capability() or "")
 
 
-def _counted(judge: Callable[[], LaunchDiagnosis | None], remarks: list[str]) -> LaunchDiagnosis | None:
-    """A diagnosis, or None with a remark where counters cannot be read: then every change that applies is tried."""
+def _with_counters(profiled: Callable[[], V], remarks: list[str]) -> V | None:
+    """What is made of counters, or None with a remark where they cannot be read."""
     try:
-        return judge()
+        return profiled()
     except (NcuNotFound, NcuRefused) as refused:
-        remarks.append(f"counters cannot be read ({refused}), so that every change that applies is tried")
+        remarks.append(
+            f"counters cannot be read ({refused}), so that every change that applies is tried, and work is compared in"
+            " machine code alone"
+        )
         return None
 
 
@@ -300,7 +306,13 @@ def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
         def profiled() -> LaunchDiagnosis | None:
             return diagnose(profile_here([launch_of(kernel)], None, None), load_rules(), "live").launches[0]
 
-        return _counted(profiled, remarks)
+        return _with_counters(profiled, remarks)
+
+    def count(kernel: Kernel) -> Counted | None:
+        # An ablation computes something else, which is not compared with the oracle, and copies are not its work.
+        text = kernel.text.model_copy(update={"oracle": None, "transfers": None})
+        launch = launch_of(replace(kernel, text=text))
+        return _with_counters(lambda: counted(require_complete(profile_launches([launch], WORK))), remarks)
 
     jobs = folder / "jobs"
     jobs.mkdir()
@@ -317,7 +329,7 @@ def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
             return Printed(str(missing), ended=False)
         return Printed(done.output, bool(done.lines) and done.lines[-1].get("ended") is True)
 
-    return Tools(compiled, code_of, judge, process, sanitizer)
+    return Tools(compiled, code_of, judge, process, sanitizer, count)
 
 
 # Programs
@@ -332,7 +344,7 @@ def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
                 launches = examine_program(program, options=options).diagnosis.launches
             return max(launches, key=lambda each: each.duration_ns, default=None)
 
-        return _counted(profiled, remarks)
+        return _with_counters(profiled, remarks)
 
     def sanitizer(tool: str, folder: Path, program: Sequence[str]) -> Printed:
         found = find_sanitizer()
@@ -349,7 +361,17 @@ def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
             raise ReportEmpty(f"{program[0]} holds no machine code of {kernel}")
         return found
 
-    return ProgramTools(traced_by(library), judge, sanitizer, code_of)
+    def count(folder: Path, program: Sequence[str], kernel: str) -> Counted | None:
+        options = NcuOptions(kernel_name=kernel, launch_count=1)
+
+        def profiled() -> Counted:
+            with chdir(folder):
+                found, _ = profile_program(program, WORK, options)
+            return counted(require_complete(found))
+
+        return _with_counters(profiled, remarks)
+
+    return ProgramTools(traced_by(library), judge, sanitizer, code_of, count)
 
 
 def _kernel_of(

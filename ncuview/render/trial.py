@@ -51,7 +51,11 @@ def trial_page(trial: Trial, *, width: int, color: bool) -> str:
     if trial.attempts:
         console.print()
         console.print(_table(trial.attempts))
-    for label, sentences in (("Why not", list(_reasons(trial.attempts))), ("Assumes", list(_assumptions(trial)))):
+    for label, sentences in (
+        ("Why not", list(_reasons(trial.attempts))),
+        ("No bound", _no_bounds(trial.attempts)),
+        ("Assumes", list(_assumptions(trial))),
+    ):
         for number, sentence in enumerate(sentences):
             row(console, "" if number else label, Text(sentence))
     _kept(console, trial, patch)
@@ -157,6 +161,12 @@ def _reasons(attempts: Sequence[Attempt]) -> Iterator[str]:
     for each in attempts:
         if each.decision != "kept" and (each.rule or each.decision != "not written"):
             yield f"{each.title}: {each.decision}, {each.reason}" if each.reason else f"{each.title}: {each.decision}"
+
+
+def _no_bounds(attempts: Sequence[Attempt]) -> list[str]:
+    """The ablations whose times are not believed, each once with the guard that failed."""
+    bounds = (each.bound for each in attempts if each.bound and each.bound.not_believed)
+    return list(dict.fromkeys(f"{bound.title}: {bound.not_believed}" for bound in bounds))
 
 
 def explanations(attempts: Sequence[Attempt]) -> Iterator[str]:
