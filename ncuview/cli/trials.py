@@ -98,7 +98,8 @@ def try_(
         if words != LaunchOptions(kernel):
             raise UsageError("--grid, --block, --arg and --size are for .cu files")
         if dry_run:
-            raise UsageError("--dry-run is for kernels: a program shows its kernel only where it runs")
+            _print_program(program, kernel, tree)
+            return
         with ProgressDisplay() as progress:
             trial = _of_program(program, build, check, kernel, tree, seconds, progress.say)
     else:
@@ -106,7 +107,7 @@ def try_(
             raise UsageError("--build, --check and --tree are for programs")
         launch, reload = _launch(str(target), words)
         if dry_run:
-            _print_changes(launch)
+            _print_launch(launch)
             return
         with ProgressDisplay() as progress:
             trial = _of_launch(launch, reload, str(target), seconds, progress.say)
@@ -151,12 +152,20 @@ def _launch(target: str, words: LaunchOptions) -> tuple[Launch, Callable[[Path],
     return launch_of(found), lambda path: next(each for each in load_kernels(path) if each.name == found.name)
 
 
-def _print_changes(launch: Launch) -> None:
+def _print_launch(launch: Launch) -> None:
     """Print the edits and ablations that would be tried, as patches."""
-    from ncuview.pipeline.trials import changes_of
-    from ncuview.render.trial import changes_page
+    from ncuview.pipeline.planned import planned_launch
+    from ncuview.render.trial import planned_page
 
-    print_text(changes_page(changes_of(launch)))
+    print_text(planned_page(planned_launch(launch)))
+
+
+def _print_program(program: tuple[str, ...], kernel: str, tree: Path | None) -> None:
+    """Print those of a program's kernel that its source permits."""
+    from ncuview.pipeline.planned import planned_program
+    from ncuview.render.trial import planned_page
+
+    print_text(planned_page(planned_program(program, kernel, tree)))
 
 
 def _write(trial: Trial, to: str, files: list[Path]) -> None:

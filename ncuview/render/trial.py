@@ -25,7 +25,7 @@ from ncuview.render.words import bottleneck_sentence, device_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ncuview.pipeline.trials import PlannedChange
+    from ncuview.pipeline.planned import Planned, PlannedChange
     from ncuview.records.trial import Attempt, Bound, Trial
 
 _MOST_LINES = 24
@@ -88,16 +88,24 @@ def trial_document(trial: Trial) -> str:
     return json_text(plain(document))
 
 
-def changes_page(changes: Sequence[PlannedChange]) -> str:
-    """The changes that would be tried, each with its patch or the reason why there is none."""
-    parts = []
-    for each in changes:
-        asked = f" ({each.rule})" if each.rule else ""
-        head = f"{each.kind}{asked}: {safe_text(each.title)}"
+def planned_page(planned: Planned) -> str:
+    """The changes that would be tried, each with its patch or the reason why there is none, and what is unknown."""
+    parts = [_planned_change(each) for each in planned.changes]
+    if planned.unknown:
+        where = f"{safe_text(planned.kernel)} in {safe_text(planned.path)}"
         parts.append(
-            f"{head}: not written, {safe_text(each.reason)}\n" if each.reason else f"{head}\n{safe_lines(each.diff)}"
+            "\n".join([f"Not known of {where} without a run:", *(f"- {each}" for each in planned.unknown), ""])
         )
     return "\n".join(parts) or "nothing would be tried: no rule asks for a change\n"
+
+
+def _planned_change(change: PlannedChange) -> str:
+    rules = change.rule or " or ".join(change.if_asked_by)
+    asked = f" ({'if asked by ' if change.if_asked_by else ''}{rules})" if rules else ""
+    head = f"{change.kind}{asked}: {safe_text(change.title)}"
+    return (
+        f"{head}: not written, {safe_text(change.reason)}\n" if change.reason else f"{head}\n{safe_lines(change.diff)}"
+    )
 
 
 def result_sentence(trial: Trial) -> str:
