@@ -17,6 +17,7 @@ from ncuview.profiling.passes import WORK, passes_of
 from ncuview.records.diagnosis import Finding, RuleId, SourceLine
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
+from ncuview.trial.guards import PASSED, dynamic_guards
 from ncuview.trial.kernel_files import Count, KernelFileBench
 from ncuview.trial.search import NotBuilt
 from ncuview.trial.timing import Timing
@@ -96,6 +97,41 @@ class TestRecorded:
     def test_a_launch_at_its_peak_is_near_its_floor(self) -> None:
         found = recorded("dramRead")
         assert floor_ns(found, arrays("dramRead")) > 0.7 * found.amounts["duration"]
+
+
+class TestGuards:
+    """The bounds of guards over counters of recorded launches: an author's cure that does the same work passes."""
+
+    @pytest.mark.parametrize(
+        ("kind", "before", "after"),
+        [
+            ("conflict_free_index", "transposeCoalesced", "transposeNoBankConflicts"),
+            ("conflict_free_index", "bank_column", "bank_column_padded"),
+            ("float_literals", "doubleLiteral", "floatLiteral"),
+            ("fast_functions", "preciseSine", "fastSine"),
+            ("fast_functions", "preciseDivision", "fastDivision"),
+            ("fast_power", "powersByFunction", "powersByProducts"),
+            ("uniform_condition", "divergentWithinWarp", "divergentOnWarpBorder"),
+            ("uniform_condition", "workersScattered", "workersContiguous"),
+            ("coalesced_index", "load_scattered", "load_strided"),
+            ("coalesced_index", "load_aos", "load_soa"),
+        ],
+    )
+    def test_less_waste_and_the_same_work_pass(self, kind: str, before: str, after: str) -> None:
+        assert dynamic_guards(kind, recorded(before).amounts, recorded(after).amounts) == PASSED
+
+    @pytest.mark.parametrize(
+        ("kind", "before", "after", "why"),
+        [
+            ("spread_atomics", "histogram_global", "histogram_shared", "the global atomics of the original"),
+            ("no_barrier", "reduce_v2", "reduce_v3", "inst_executed is 0.81x"),
+            ("no_barrier", "doubleLiteral", "floatLiteral", "double-precision operations of the original"),
+        ],
+    )
+    def test_a_kernel_that_does_less_does_not(self, kind: str, before: str, after: str, why: str) -> None:
+        found = dynamic_guards(kind, recorded(before).amounts, recorded(after).amounts)
+        assert found.failed == "counters"
+        assert why in found.why
 
 
 class TestDropped:
