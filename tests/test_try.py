@@ -167,6 +167,8 @@ def test_a_dry_run_of_a_python_program_changes_its_string(tmp_path: Path) -> Non
         (["transposeNaive", "-o", "page.pdf"], "an output file ends in one of"),
         (["--dry-run", "--tree", "lost", "--", "./app"], "there is no folder lost"),
         (["--grid", "1", "--", "./app"], "are for .cu files"),
+        (["transposeNaive", "--dry-run", "--format", "json"], "--dry-run prints patches"),
+        (["--dry-run", "-o", "a.patch", "--", "./app"], "--dry-run prints patches"),
         (["transposeNive"], "no kernel or report 'transposeNive'"),
     ],
 )

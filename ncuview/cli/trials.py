@@ -93,6 +93,8 @@ def try_(
         raise UsageError(f"no output format {to!r}", hint=f"There are {' and '.join(_FORMS)}.")
     if wrong := [file for file in files if file.suffix not in _ENDINGS]:
         raise UsageError(f"{wrong[0]}: an output file ends in one of {', '.join(_ENDINGS)}")
+    if dry_run and (files or to != "terminal"):
+        raise UsageError("--dry-run prints patches: --format and --output are for the answer of a trial")
     words = LaunchOptions(kernel, grid, block, shared, tuple(arg or ()), tuple(size or ()), nvcc_args)
     if program is not None:
         if words != LaunchOptions(kernel):

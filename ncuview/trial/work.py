@@ -34,10 +34,11 @@ _COUNTERS = (
     "all_shared_wavefronts_ideal",
 )
 _LOADS, _STORES = "global loads", "global stores"
-_READ = 0.8
-"""The least share of what must be read that device memory must have read. Where a kernel reads a part of its arrays,
-what the original read is taken for what it must read; recorded kernels read up to 1.21 times as much as one pass over
-arrays that they use completely, and other orders of access read less of it again."""
+_READ = 0.95
+"""The least share of the bytes that are needed that device memory must have read: recorded launches read 1.00 of them
+or more."""
+_READ_OF_PART = 0.5
+"""The same of what the original read, where it reads a part of its arrays: that may be some bytes several times."""
 
 V = TypeVar("V")
 
@@ -58,7 +59,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Arrays:
-    """The bytes of a launch's arguments: those that it may read, and those that hold its results."""
+    """The bytes of a launch's arguments: those that it must read at most, and those that hold its results."""
 
     inputs: int
     outputs: int
@@ -93,7 +94,8 @@ def _executed(executed: Executed) -> dict[str, float]:
 def arrays_of(launch: Launch) -> Arrays:
     """The bytes of a launch's arguments in global memory.
 
-    Arrays that begin as zeros hold sums; which of their elements are ever written depends on the inputs.
+    Arrays that begin as zeros hold sums; which of their elements are ever written depends on the inputs. Where the
+    kernel file says how many bytes are useful, no more need to be read.
     """
 
     def of(*roles: str) -> int:
@@ -103,7 +105,8 @@ def arrays_of(launch: Launch) -> Arrays:
             if each["role"] in roles
         )
 
-    return Arrays(of("in", "texture"), of("out"))
+    inputs, outputs = of("in", "texture"), of("out")
+    return Arrays(min(inputs, max(0, launch.useful_bytes - outputs)) if launch.useful_bytes else inputs, outputs)
 
 
 def dropped(before: Counted, after: Counted, arrays: Arrays | None) -> str:
@@ -123,10 +126,16 @@ def dropped(before: Counted, after: Counted, arrays: Arrays | None) -> str:
     stored = min(arrays.outputs, was.get(_STORES, 0.0))
     if now.get(_STORES, stored) < stored:
         return f"it stores {now[_STORES]:,.0f} bytes, and its results have {stored:,.0f}"
-    read = min(arrays.inputs, was.get("dram_bytes_read", 0.0))
-    if now.get("dram_bytes_read", read) < _READ * read:
+    read = _needed(was, arrays)
+    if now.get("dram_bytes_read", read) < read:
         return f"it reads {now['dram_bytes_read']:,.0f} bytes of device memory, and needs {read:,.0f}"
     return ""
+
+
+def _needed(amounts: Mapping[str, float], arrays: Arrays) -> float:
+    """The bytes that device memory must read at least, by the counters of the original."""
+    read = amounts.get("dram_bytes_read", 0.0)
+    return _READ * arrays.inputs if read >= _READ * arrays.inputs else _READ_OF_PART * read
 
 
 def floor_ns(found: Counted, arrays: Arrays) -> float:
@@ -139,7 +148,7 @@ def floor_ns(found: Counted, arrays: Arrays) -> float:
         return 0.0
     moved = amounts["dram_bytes_read"] + amounts["dram_bytes_written"]
     busy_ns = amounts["duration"] * amounts["dram_pct"] / 100
-    return busy_ns * _READ * min(arrays.inputs, amounts["dram_bytes_read"]) / moved if moved else 0.0
+    return busy_ns * _needed(amounts, arrays) / moved if moved else 0.0
 
 
 def once(count: Callable[[V], Counted | None], key: Callable[[V], Hashable]) -> Callable[[V], Counted | None]:
