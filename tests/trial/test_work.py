@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.base.errors import NcuRefused, ReportEmpty
+from ncuview.base.errors import Incomplete, NcuRefused, ReportEmpty
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import family, find_kernel, launch_of, launches_of
 from ncuview.metrics.analysis import Analysis
 from ncuview.patch.patch import edit_between
 from ncuview.pipeline import trials
+from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import WORK, passes_of
 from ncuview.records.diagnosis import Finding, RuleId, SourceLine
+from ncuview.records.profile import Profile, failure_of
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.guards import PASSED, dynamic_guards
@@ -370,3 +372,27 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
     (said,) = remarks
     assert said.endswith("work is compared in machine code alone")
     assert asked == [(None, None, WORK)] * 2
+
+
+def test_the_first_launch_of_a_programs_kernel_is_counted_in_its_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    whole = recorded_profile("transpose")
+    profiles = iter([whole, replace(whole, failure=failure_of(NcuRefused("the program ended early", id="NCU-PART")))])
+
+    def profiled(program: object, metrics: object, options: NcuOptions) -> tuple[Profile, None]:
+        asked.append((program, metrics, options, Path.cwd()))
+        return next(profiles), None
+
+    monkeypatch.setattr(trials, "profile_program", profiled)
+    here, remarks = Path.cwd(), list[str]()
+    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks).count
+    found = count(tmp_path, ("./app", "3"), "turn")
+    assert found is not None
+    assert found.amounts["global loads"] > 0
+    assert asked == [(("./app", "3"), WORK, NcuOptions(kernel_name="turn", launch_count=1), tmp_path)]
+    with pytest.raises(Incomplete, match="the program ended early"):
+        count(tmp_path, ("./app", "3"), "turn")
+    assert remarks == []
+    assert Path.cwd() == here
