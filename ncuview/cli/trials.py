@@ -93,12 +93,15 @@ def try_(
         raise UsageError(f"no output format {to!r}", hint=f"There are {' and '.join(_FORMS)}.")
     if wrong := [file for file in files if file.suffix not in _ENDINGS]:
         raise UsageError(f"{wrong[0]}: an output file ends in one of {', '.join(_ENDINGS)}")
+    if dry_run and (files or to != "terminal"):
+        raise UsageError("--dry-run prints patches: --format and --output are for the answer of a trial")
     words = LaunchOptions(kernel, grid, block, shared, tuple(arg or ()), tuple(size or ()), nvcc_args)
     if program is not None:
         if words != LaunchOptions(kernel):
             raise UsageError("--grid, --block, --arg and --size are for .cu files")
         if dry_run:
-            raise UsageError("--dry-run is for kernels: a program shows its kernel only where it runs")
+            _print_program(program, kernel, tree)
+            return
         with ProgressDisplay() as progress:
             trial = _of_program(program, build, check, kernel, tree, seconds, progress.say)
     else:
@@ -106,7 +109,7 @@ def try_(
             raise UsageError("--build, --check and --tree are for programs")
         launch, reload = launch_to_try(str(target), words)
         if dry_run:
-            _print_changes(launch)
+            _print_launch(launch)
             return
         with ProgressDisplay() as progress:
             trial = _of_launch(launch, reload, str(target), seconds, progress.say)
@@ -137,12 +140,20 @@ def _of_launch(
     return try_launch(launch, reload, target, budget_s=seconds, say=say)
 
 
-def _print_changes(launch: Launch) -> None:
+def _print_launch(launch: Launch) -> None:
     """Print the edits and ablations that would be tried, as patches."""
-    from ncuview.pipeline.trials import changes_of
-    from ncuview.render.trial import changes_page
+    from ncuview.pipeline.planned import planned_launch
+    from ncuview.render.trial import planned_page
 
-    print_text(changes_page(changes_of(launch)))
+    print_text(planned_page(planned_launch(launch)))
+
+
+def _print_program(program: tuple[str, ...], kernel: str, tree: Path | None) -> None:
+    """Print those of a program's kernel that its source permits."""
+    from ncuview.pipeline.planned import planned_program
+    from ncuview.render.trial import planned_page
+
+    print_text(planned_page(planned_program(program, kernel, tree)))
 
 
 def _write(trial: Trial, to: str, files: list[Path]) -> None:

@@ -5,6 +5,7 @@ It calls what the command line calls, and keeps the last diagnosis, which the ne
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -227,12 +228,12 @@ class Served:
         if bool(target) == bool(program):
             raise UsageError("try takes one of target and program")
         words = LaunchOptions(kernel_name, grid, block, shared, tuple(args), tuple(sizes))
-        if program and (dry_run or words != LaunchOptions(kernel_name)):
-            raise UsageError("dry_run, grid, block, shared, args and sizes are for kernels, not for programs")
+        if program and words != LaunchOptions(kernel_name):
+            raise UsageError("grid, block, shared, args and sizes are for kernels, not for programs")
         if target and (build or check or tree):
             raise UsageError("build, check and tree are for programs")
         if dry_run:
-            kept = self._planned(target, words)
+            kept = self._planned(target, words, program or (), tree)
         elif kept is None:
             if key or cursor:
                 raise UsageError(
@@ -242,13 +243,22 @@ class Served:
             kept = self.trial = self._tried(target, words, program or (), build, check, tree, budget_s)
         return trial_parts.part(kept, key=key, cursor=cursor, max_bytes=max_bytes)
 
-    def _planned(self, target: str, words: LaunchOptions) -> dict[str, Any]:
+    def _planned(self, target: str, words: LaunchOptions, program: Sequence[str], tree: str) -> dict[str, Any]:
         from ncuview.mcp_server.trial_parts import planned
+        from ncuview.pipeline.planned import planned_launch, planned_program
         from ncuview.pipeline.trial_targets import launch_to_try
-        from ncuview.pipeline.trials import changes_of
 
+        if program:
+            return planned(planned_program(program, words.kernel, self._tree_of(program, tree)), shlex.join(program))
         launch, _ = launch_to_try(self._file_or_name(target), words)
-        return planned(launch, target, changes_of(launch))
+        return planned(planned_launch(launch), target)
+
+    def _tree_of(self, program: Sequence[str], tree: str) -> Path:
+        """The folder of a program's sources, which is below the roots."""
+        from ncuview.trial.program_source import placed
+
+        _, copied = placed(program, self._roots.place(tree) if tree else None)
+        return self._roots.place(str(copied))
 
     def _tried(
         self,
@@ -268,10 +278,7 @@ class Served:
             """Say nothing: the answer says what was done."""
 
         if program:
-            from ncuview.trial.program_source import placed
-
-            _, copied = placed(program, self._roots.place(tree) if tree else None)
-            folder = self._roots.place(str(copied))
+            folder = self._tree_of(program, tree)
             trial = try_program(program, build, check, words.kernel, tree=folder, budget_s=budget_s, say=say)
         else:
             launch, reload = launch_to_try(self._file_or_name(target), words)

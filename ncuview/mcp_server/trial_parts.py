@@ -19,8 +19,7 @@ from ncuview.render.trial import conditions, result_sentence
 from ncuview.render.views.pages import clipped, rounded, rounded_gain
 
 if TYPE_CHECKING:
-    from ncuview.catalogue.kernels import Launch
-    from ncuview.pipeline.trials import PlannedChange
+    from ncuview.pipeline.planned import Planned, PlannedChange
     from ncuview.records.diagnosis import Gain
     from ncuview.records.trial import Attempt, Trial
 
@@ -48,9 +47,9 @@ def kept_of(trial: Trial) -> dict[str, Any]:
     return _all(trial.target, trial.kernel, found, [*map(_tried, trial.attempts)], trial.patch)
 
 
-def planned(launch: Launch, target: str, changes: Sequence[PlannedChange]) -> dict[str, Any]:
+def planned(found: Planned, target: str) -> dict[str, Any]:
     """The same of changes that would be tried."""
-    return _all(target, launch.kernel.name, None, [*map(_planned, changes)], "")
+    return _all(target, found.kernel, None, [*map(_planned, found.changes)], "")
 
 
 def part(kept: Mapping[str, Any], *, key: str, cursor: str, max_bytes: int) -> dict[str, Any]:
@@ -130,7 +129,7 @@ def _planned(change: PlannedChange) -> dict[str, Any]:
         key="",
         kind=change.kind,
         title=clipped(change.title, 200),
-        rule=clipped(change.rule, 24),
+        rule=clipped(change.rule or " or ".join(change.if_asked_by), 60),
         decision="not tried" if change.diff else "not written",
         reason=clipped(change.reason, 300),
         predicted=None,

@@ -1,7 +1,8 @@
 """Find the parameters of a kernel that may have other values with equal results: ``parameters_of`` -> ``Parameters``.
 
 These are the threads per block, where threads differ by their number alone; the elements per thread, where one block
-may do the work of several; the factor of each unrolled loop; and the blocks that registers must leave room for.
+may do the work of several; the factor of each unrolled loop; the blocks that registers must leave room for; and the
+shape of the tiles that the change before it made.
 ``Parameters.edit`` makes the change of several values at once. Each is proven again on the source with those before it.
 """
 
@@ -18,10 +19,11 @@ from ncuview.patch.launch_configuration import bounded, minimum_of_blocks, resiz
 from ncuview.patch.launches import block_of
 from ncuview.patch.patch import Change, Edit, NoEdit, Refused, edit_between
 from ncuview.patch.program import Kernel, Program, line_of
+from ncuview.patch.tile_shapes import Shapes
 from ncuview.patch.unroll import unrollable, unrolled
 from ncuview.records.diagnosis import Optimization
 
-Kind = Literal["unroll", "block", "minimum_blocks", "elements"]
+Kind = Literal["tile", "unroll", "block", "minimum_blocks", "elements"]
 
 _THREADS = (32, 64, 128, 256, 512, 1024)
 _FACTORS = (1, 2, 4, 8, 16)
@@ -40,14 +42,14 @@ class Parameter:
         kind: What it is.
         present: Its value now; 0 where the compiler chooses.
         values: The values that can be proven, with the present one, ascending.
-        make: The change to another value; raises ``Refused``.
+        make: The change to another value; raises ``Refused``. None where ``Parameters.shapes`` makes it with others.
     """
 
     name: str
     kind: Kind
     present: int
     values: tuple[int, ...]
-    make: Callable[[Kernel, int], Change]
+    make: Callable[[Kernel, int], Change] | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Parameters:
         kernel: The kernel's name.
         found: The parameters; none where each has its present value only.
         refused: Why the block has its present value only; empty where it has others.
+        shapes: The shapes of the tiles that the last change made; None where it made none.
     """
 
     source: str
@@ -67,6 +70,7 @@ class Parameters:
     kernel: str
     found: tuple[Parameter, ...]
     refused: str
+    shapes: Shapes | None = None
 
     def edit(self, values: Mapping[str, int]) -> Edit | NoEdit:
         """The change to the values of parameters by their names; those that are left out keep theirs.
@@ -74,29 +78,36 @@ class Parameters:
         Nothing is raised for any value: what is not proven for all values together is a ``NoEdit``.
         """
         source, titles, assumed = self.source, list[str](), list[str]()
-        for each in self.found:
-            value = values.get(each.name, each.present)
-            if value == each.present:
-                continue
-            try:
-                program = Program.read(source, self.path)
-                change = each.make(program.kernel(self.kernel), value)
-            except Refused as refused:
-                return NoEdit(str(refused))
-            source = Edit(change.title, change.assumes, program.data, change.replacements).edited
-            titles.append(change.title)
-            assumed += [change.assumes] if change.assumes else []
+        changed = {
+            each: values[each.name] for each in self.found if values.get(each.name, each.present) != each.present
+        }
+        try:
+            if self.shapes and any(each.kind == "tile" for each in changed):
+                shape = {name: values.get(name, value) for name, value in self.shapes.present.items()}
+                shaped = self.shapes.make(shape)
+                source, titles, assumed = shaped.edited, [shaped.title], [shaped.assumes]
+            for each, value in changed.items():
+                if each.make is not None:
+                    program = Program.read(source, self.path)
+                    change = each.make(program.kernel(self.kernel), value)
+                    source = Edit(change.title, change.assumes, program.data, change.replacements).edited
+                    titles.append(change.title)
+                    assumed.append(change.assumes)
+        except Refused as refused:
+            return NoEdit(str(refused))
         if not titles:
             return NoEdit("every parameter has its present value")
         title = ", ".join([titles[0], *(each[:1].lower() + each[1:] for each in titles[1:])])
         made = edit_between(title, self.source, source)
-        return Edit(title, " and ".join(dict.fromkeys(assumed)), made.source, made.replacements)
+        return Edit(title, " and ".join(dict.fromkeys(filter(None, assumed))), made.source, made.replacements)
 
     def optimization(self, values: Mapping[str, int]) -> Optimization:
         """What a change to these values does: the word of its one kind of parameter, else of the launch."""
         kinds = {each.kind for each in self.found if values.get(each.name, each.present) != each.present}
         if kinds == {"unroll"}:
             return "unrolling"
+        if kinds == {"tile"}:
+            return "shared_memory_tiling"
         return "thread_coarsening" if kinds == {"elements"} else "launch_configuration"
 
     def threads(self, values: Mapping[str, int]) -> int | None:
@@ -109,19 +120,23 @@ class Parameters:
             return None
 
 
-def parameters_of(source: str, path: str, kernel: str) -> Parameters:
+def parameters_of(source: str, path: str, kernel: str, shapes: Shapes | None = None) -> Parameters:
     """The parameters of a kernel.
 
     Args:
         source: The file's text, with ``surrogateescape``.
         path: The file's name; its ending distinguishes a header from a program.
         kernel: The kernel's name.
+        shapes: The shapes of the tiles that the last change of it made, if it made any.
     """
     try:
         parsed = Program.read(source, path).kernel(kernel)
     except Refused as refused:
         return Parameters(source, path, kernel, (), str(refused))
-    found, refused_block = _unrolls(parsed), ""
+    tiles = shapes.values.items() if shapes else ()
+    found = [Parameter(name, "tile", shapes.present[name], values, None) for name, values in tiles if shapes]
+    found += _unrolls(parsed)
+    refused_block = ""
     try:
         threads = prod(block_of(parsed))
         others = _provable(parsed, resized, [each for each in _THREADS if each != threads])
@@ -137,7 +152,7 @@ def parameters_of(source: str, path: str, kernel: str) -> Parameters:
         except Refused:
             continue
         found.append(Parameter(name, kind, present, tuple(sorted({present, *others})), make))  # type: ignore[arg-type]
-    return Parameters(source, path, kernel, tuple(found), refused_block)
+    return Parameters(source, path, kernel, tuple(found), refused_block, shapes)
 
 
 def _unrolls(kernel: Kernel) -> list[Parameter]:

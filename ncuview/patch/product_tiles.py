@@ -14,7 +14,7 @@ from ncuview.patch.index_algebra import ASSUMED
 from ncuview.patch.other_thread import disjoint
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel
-from ncuview.patch.staged_loads import AXES, Load, first_stage, staged
+from ncuview.patch.staged_loads import AXES, Load, Stage, first_stage, staged
 
 
 def product_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
@@ -27,7 +27,16 @@ def product_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
     Raises:
         Refused: No loop loads common elements, or an obligation of the proof is not met.
     """
-    stage = first_stage(kernel, lines, _in_common)
+    return product_of(product_stage(kernel, lines))
+
+
+def product_stage(kernel: Kernel, lines: Sequence[int]) -> Stage:
+    """The loop of a product; raises Refused."""
+    return first_stage(kernel, lines, _in_common)
+
+
+def product_of(stage: Stage) -> Change:
+    """The change of a product's loop; raises Refused."""
     names = " and ".join(dict.fromkeys(load.access.array for load in stage.loads))
     return Change(f"Keep tiles of {names} in shared memory", ASSUMED, disjoint(staged(stage)))
 

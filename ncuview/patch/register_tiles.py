@@ -59,22 +59,32 @@ def register_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
     Raises:
         Refused: No loop sums products of common elements, or an obligation of the proof is not met.
     """
+    stage = register_stage(kernel, lines)
+    refusal = Refused("")
+    for merged in _SQUARE if stage.extent[1] > 1 else _ROW:
+        try:
+            return registers_of(stage, merged)
+        except Refused as refused:
+            refusal = refused
+    raise refusal
+
+
+def register_stage(kernel: Kernel, lines: Sequence[int]) -> Stage:
+    """The loop of a product with an operand along each axis; raises Refused."""
     stage = first_stage(kernel, lines, lambda _load, _extent: True, blocks=True)
     if {load.axis for load in stage.loads} != set(AXES):
         raise Refused("no loop loads one operand along each axis of threads")
-    refusal = Refused("")
-    for merged in _SQUARE if stage.extent[1] > 1 else _ROW:
-        if prod(merged) > 16 and prod(stage.extent) > _THREADS_OF_8X8:
-            continue
-        try:
-            bounds, launched = _fewer_blocks(stage, merged)
-            change = _rewritten(replace(stage, merged=merged, bounds=bounds))
-        except Refused as refused:
-            refusal = refused
-            continue
-        title = f"Compute {merged[1]} x {merged[0]} results per thread"
-        return Change(title, ASSUMED, disjoint([*change, *launched]))
-    raise refusal
+    return stage
+
+
+def registers_of(stage: Stage, merged: tuple[int, int]) -> Change:
+    """The change of a product's loop, with so many results per thread along x and y; raises Refused."""
+    if prod(merged) > 16 and prod(stage.extent) > _THREADS_OF_8X8:
+        raise Refused(f"blocks of {prod(stage.extent)} threads have no registers for {prod(merged)} results each")
+    bounds, launched = _fewer_blocks(stage, merged)
+    change = _rewritten(replace(stage, merged=merged, bounds=bounds))
+    title = f"Compute {merged[1]} x {merged[0]} results per thread"
+    return Change(title, ASSUMED, disjoint([*change, *launched]))
 
 
 def _fewer_blocks(stage: Stage, merged: tuple[int, int]) -> tuple[tuple[str, str], tuple[Replacement, ...]]:

@@ -44,6 +44,7 @@ _LARGEST = 48 * 1024
 _FULL = 20 * 1024
 """Bytes of tiles that let several blocks share a multiprocessor."""
 _WORD = 4
+DEPTHS = (32, 16, 8)
 AXES = ("threadIdx.x", "threadIdx.y")
 
 
@@ -73,6 +74,7 @@ class Stage:
         extent: Width and height of the blocks.
         merged: How many of the original's blocks along x and y one block serves.
         bounds: Parameters that equal the original's threads along x and y, and that more blocks may exceed; or empty.
+        steps: Iterations per step; 0 for as many as leave room for several blocks.
     """
 
     kernel: Kernel
@@ -84,6 +86,7 @@ class Stage:
     extent: tuple[int, int]
     merged: tuple[int, int] = (1, 1)
     bounds: tuple[str, str] = ("", "")
+    steps: int = 0
 
     @cached_property
     def name(self) -> str:
@@ -118,12 +121,18 @@ class Stage:
             if bound
         ]
 
+    def bytes_at(self, merged: tuple[str, str], depth: str) -> str:
+        """The bytes of all tiles at most, as arithmetic over the blocks merged along x and y and the steps."""
+        threads = [f"({size} * {by} + 1)" for size, by in zip(self.extent, merged, strict=True)]
+        parts = (f"{threads[AXES.index(load.axis)]} * ({depth} + 1) * {self.size(load)}" for load in self.loads)
+        return " + ".join(parts)
+
     @cached_property
     def depth(self) -> int:
-        """Iterations per step: 32 where the tiles stay small, else fewer."""
-        for depth in (32, 16, 8):
+        """Iterations per step: those that are asked for, else 32 where the tiles stay small, and fewer where not."""
+        for depth in (self.steps,) if self.steps else DEPTHS:
             total = sum((self.threads(load) + 1) * (depth + 1) * self.size(load) for load in self.loads)
-            if total <= _FULL or (depth == 8 and total <= _LARGEST):
+            if total <= _FULL or (depth in {self.steps, DEPTHS[-1]} and total <= _LARGEST):
                 return depth
         raise Refused("the tiles would need more than 48 KiB of shared memory")
 

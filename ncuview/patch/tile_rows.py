@@ -13,7 +13,7 @@ from ncuview.patch.index_algebra import ASSUMED
 from ncuview.patch.other_thread import disjoint
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel
-from ncuview.patch.staged_loads import AXES, Load, first_stage, staged
+from ncuview.patch.staged_loads import AXES, Load, Stage, first_stage, staged
 
 
 def tile_rows(kernel: Kernel, lines: Sequence[int]) -> Change:
@@ -26,7 +26,16 @@ def tile_rows(kernel: Kernel, lines: Sequence[int]) -> Change:
     Raises:
         Refused: No loop walks along rows, or an obligation of the proof is not met.
     """
-    stage = first_stage(kernel, lines, _row_of_thread)
+    return rows_of(rows_stage(kernel, lines))
+
+
+def rows_stage(kernel: Kernel, lines: Sequence[int]) -> Stage:
+    """The loop over rows; raises Refused."""
+    return first_stage(kernel, lines, _row_of_thread)
+
+
+def rows_of(stage: Stage) -> Change:
+    """The change of a loop over rows; raises Refused."""
     names = " and ".join(dict.fromkeys(load.access.array for load in stage.loads))
     return Change(f"Load the rows of {names} through a tile in shared memory", ASSUMED, disjoint(staged(stage)))
 

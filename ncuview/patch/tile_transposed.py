@@ -41,12 +41,14 @@ class _Tile:
         rows: Its rows: threads along y, in each iteration of the loop.
         counter: The loop over rows of one thread, if there is one.
         height: Threads along y.
+        stride: Rows from one value of the counter to the next number.
     """
 
     columns: int
     rows: int
     height: int
     counter: Counter | None
+    stride: int = 1
 
 
 def tile_transposed(kernel: Kernel, lines: Sequence[int]) -> Change:
@@ -110,16 +112,15 @@ def _tile(algebra: Algebra, way: Way, block: Extent) -> _Tile:
     if depth > 1:
         raise Refused("blocks with several planes are not tiled")
     counter = algebra.counter(way.loops[0]) if way.loops else None
-    if counter is None:
-        rows = height
-    else:
+    rows, stride = height, 1
+    if counter is not None:
         past = counter.past.number
-        if counter.first.number != 0 or past is None or past < 1 or counter.step != height:
+        if counter.first.number != 0 or past is None or past < 1 or counter.step not in {1, height}:
             raise Refused(f"the loop on line {line_of(counter.node)} does not step through rows by the block's height")
-        rows = -(-past // height) * height
+        rows, stride = -(-past // counter.step) * height, height // counter.step
     if rows < 2:
         raise Refused("a block has one row, so its threads have nothing to exchange")
-    return _Tile(columns, rows, height, counter)
+    return _Tile(columns, rows, height, counter, stride)
 
 
 def _check_transposed(access: Access) -> None:
@@ -128,14 +129,18 @@ def _check_transposed(access: Access) -> None:
 
 
 def _check_role(algebra: Algebra, access: Access, way: Way, tile: _Tile) -> None:
-    """A thread's row and its loop's counter must matter only by their sum, which is the row in the tile."""
+    """A thread's row and its loop's counter must matter only by their sum, which is the row in the tile.
+
+    The counter counts rows, or the blocks of threads that one block serves.
+    """
     if tile.counter is None:
         return
     polynomials = [access.index]
     for guard in way.guards:
         polynomials += [algebra.polynomial(side) for side in _sides(guard.condition)]
     row = Polynomial.of("threadIdx.y")
-    moved = {"threadIdx.y": row + Polynomial.of(tile.counter.name), tile.counter.name: Polynomial({})}
+    later = Polynomial.of(tile.counter.name).times(tile.stride)
+    moved = {"threadIdx.y": row + later, tile.counter.name: Polynomial({})}
     for each in polynomials:
         if each is None or not each.plain or each.replaced(moved) != each:
             raise Refused(f"line {line_of(way.statement)} does not depend on the sum of row and counter alone")
@@ -269,4 +274,4 @@ def _loaded_before(kernel: Kernel, loads: Sequence[Access], way: Way, tile: _Til
 def _mine(tile: _Tile) -> str:
     """The place of the thread itself in the tile."""
     later = f" + {tile.counter.name.partition(' ')[0]}" if tile.counter is not None else ""
-    return f"[threadIdx.y{later}][threadIdx.x]"
+    return f"[threadIdx.y{later}{f' * {tile.stride}' if tile.stride > 1 else ''}][threadIdx.x]"

@@ -11,10 +11,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from ncuview.base.errors import (
     CompileFailed,
@@ -25,7 +25,6 @@ from ncuview.base.errors import (
     NcuRefused,
     ProgramFailed,
     ReportEmpty,
-    UsageError,
 )
 from ncuview.base.signals import Terminated
 from ncuview.catalogue.bench import Bench as JobBench
@@ -37,23 +36,24 @@ from ncuview.catalogue.live import compile_all
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
-from ncuview.patch import Edit, NoEdit, changes_for
-from ncuview.patch.patch import Refused, edit_between
-from ncuview.pipeline.examine import examine, examine_program, profile_here
+from ncuview.patch.patch import edit_between
+from ncuview.pipeline.examine import examine_program, profile_here, require_complete
+from ncuview.pipeline.profiled import profile_launches, profile_program
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
-from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
+from ncuview.profiling.passes import WORK
+from ncuview.records.diagnosis import Gain, LaunchDiagnosis
 from ncuview.records.profile import NOWHERE, Device
 from ncuview.records.trial import Attempt, Trial
-from ncuview.trial.bounds import without_waste
 from ncuview.trial.kernel_files import KernelFileBench, Tools
-from ncuview.trial.program_source import definitions_in, importers_of, placed
+from ncuview.trial.program_source import definitions_in, importers_of, placed, source_of
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import OPTIONS, Printed
 from ncuview.trial.scratch import run_in, state_of
 from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, search
 from ncuview.trial.traced import tracer
 from ncuview.trial.verify import Answer
+from ncuview.trial.work import Counted, counted
 
 V = TypeVar("V")
 Say = Callable[[str], None]
@@ -63,21 +63,6 @@ _JOB_S = 120.0
 _LAUNCHES = 3
 """Of a program's kernel, for its diagnosis."""
 _RUN_S = 120.0
-
-
-@dataclass(frozen=True)
-class PlannedChange:
-    """A change that would be tried."""
-
-    kind: Literal["edit", "ablation"]
-    rule: str
-    """The code of the rule whose finding asks for it; empty where none does."""
-    title: str
-    """What it does; of one that cannot be written, the optimization in words."""
-    reason: str
-    """Why it cannot be written; empty where it can."""
-    diff: str
-    """The patch; empty where it cannot be written."""
 
 
 def try_launch(
@@ -155,48 +140,6 @@ def try_program(
         return replace(trial, target=" ".join(command), remark="; ".join(dict.fromkeys(remarks)))
 
 
-def changes_of(launch: Launch) -> list[PlannedChange]:
-    """The changes that would be tried, without trying them: of a catalogue kernel by its recorded profile, else all.
-
-    Args:
-        launch: The launch of a catalogue kernel, or of the kernel in a .cu file.
-    """
-    kernel = launch.kernel
-    source = kernel.path.read_bytes().decode("utf-8", "surrogateescape")
-    inside = kernel.path.is_relative_to(kernel.root)
-    path = str(kernel.path.relative_to(kernel.root) if inside else kernel.path)
-    findings: list[Finding | None] = [None]
-    if kernel.of_catalogue:
-        (recorded,) = examine(kernel.name, live=False).diagnosis.launches
-        findings = [each for each in recorded.outcomes if isinstance(each, Finding)]
-    made = []
-    for finding in findings:
-        for optimization, change in changes_for(source, path, kernel.function, finding):
-            made.append(_shown("edit", finding, optimization, change, path))
-        if finding is not None:
-            made.append(
-                _shown("ablation", finding, finding.optimization, _ablation(source, path, kernel, finding), path)
-            )
-    return made
-
-
-def _shown(
-    kind: Literal["edit", "ablation"], finding: Finding | None, optimization: str, change: Edit | NoEdit, path: str
-) -> PlannedChange:
-    code = finding.rule.code if finding else ""
-    if isinstance(change, NoEdit):
-        return PlannedChange(kind, code, optimization.replace("_", " "), change.reason, "")
-    return PlannedChange(kind, code, change.title, "", change.diff(path))
-
-
-def _ablation(source: str, path: str, kernel: Kernel, finding: Finding) -> Edit | NoEdit:
-    """The ablation of a finding as an edit, or why there is none."""
-    try:
-        return without_waste(finding, source, path, kernel.function).edit
-    except Refused as refused:
-        return NoEdit(str(refused))
-
-
 def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int) -> Trial:
     """Build the original, search, and measure what is kept against it.
 
@@ -265,12 +208,15 @@ def _device() -> Device:
     return Device(state.name if state else "", compute_capability() or "")
 
 
-def _counted(judge: Callable[[], LaunchDiagnosis | None], remarks: list[str]) -> LaunchDiagnosis | None:
-    """A diagnosis, or None with a remark where counters cannot be read: then every change that applies is tried."""
+def _with_counters(profiled: Callable[[], V], remarks: list[str]) -> V | None:
+    """What is made of counters, or None with a remark where they cannot be read."""
     try:
-        return judge()
+        return profiled()
     except (NcuNotFound, NcuRefused) as refused:
-        remarks.append(f"counters cannot be read ({refused}), so that every change that applies is tried")
+        remarks.append(
+            f"counters cannot be read ({refused}), so that every change that applies is tried, and work is compared in"
+            " machine code alone"
+        )
         return None
 
 
@@ -300,7 +246,13 @@ def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
         def profiled() -> LaunchDiagnosis | None:
             return diagnose(profile_here([launch_of(kernel)], None, None), load_rules(), "live").launches[0]
 
-        return _counted(profiled, remarks)
+        return _with_counters(profiled, remarks)
+
+    def count(kernel: Kernel) -> Counted | None:
+        # An ablation computes something else, which is not compared with the oracle, and copies are not its work.
+        text = kernel.text.model_copy(update={"oracle": None, "transfers": None})
+        launch = launch_of(replace(kernel, text=text))
+        return _with_counters(lambda: counted(require_complete(profile_launches([launch], WORK))), remarks)
 
     jobs = folder / "jobs"
     jobs.mkdir()
@@ -317,7 +269,7 @@ def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
             return Printed(str(missing), ended=False)
         return Printed(done.output, bool(done.lines) and done.lines[-1].get("ended") is True)
 
-    return Tools(compiled, code_of, judge, process, sanitizer)
+    return Tools(compiled, code_of, judge, process, sanitizer, count)
 
 
 # Programs
@@ -332,7 +284,7 @@ def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
                 launches = examine_program(program, options=options).diagnosis.launches
             return max(launches, key=lambda each: each.duration_ns, default=None)
 
-        return _counted(profiled, remarks)
+        return _with_counters(profiled, remarks)
 
     def sanitizer(tool: str, folder: Path, program: Sequence[str]) -> Printed:
         found = find_sanitizer()
@@ -349,7 +301,17 @@ def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
             raise ReportEmpty(f"{program[0]} holds no machine code of {kernel}")
         return found
 
-    return ProgramTools(traced_by(library), judge, sanitizer, code_of)
+    def count(folder: Path, program: Sequence[str], kernel: str) -> Counted | None:
+        options = NcuOptions(kernel_name=kernel, launch_count=1)
+
+        def profiled() -> Counted:
+            with chdir(folder):
+                found, _ = profile_program(program, WORK, options)
+            return counted(require_complete(found))
+
+        return _with_counters(profiled, remarks)
+
+    return ProgramTools(traced_by(library), judge, sanitizer, code_of, count)
 
 
 def _kernel_of(
@@ -373,12 +335,7 @@ def _kernel_of(
     for mangled in longest:
         for name, paths in defined.items():
             if is_named(mangled, kernel or name) and (not kernel or is_named(mangled, name)):
-                if len(paths) > 1 and any(path.suffix == ".py" for path in paths):
-                    raise UsageError(
-                        f"{' and '.join(map(str, paths))} define the kernel {name}, and one of them is launched",
-                        hint="Name a folder with only one of them by --tree, or rename one kernel.",
-                    )
-                return name, paths[0]
+                return name, source_of(name, paths)
     wanted = f"the kernel {kernel}" if kernel else "a kernel"
     raise ProgramFailed(
         f"{' '.join(program)} launches {len(longest)} kernels, and no source below {tree} defines {wanted} of them",

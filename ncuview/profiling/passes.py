@@ -278,6 +278,22 @@ def program_metrics() -> list[str]:
     return sorted({*ONE_PASS, *OF_PIPES})
 
 
+WORK = (
+    "gpu__time_duration.sum",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "dram__cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "lts__t_sectors.sum",
+    "inst_executed",
+    "thread_inst_executed",
+    "thread_inst_executed_true",
+    "memory_l1_wavefronts_shared",
+    "memory_l1_wavefronts_shared_ideal",
+)
+"""What shows that a launch did its work: bytes of device memory and L2, and how often threads executed each
+instruction. One pass of hardware counters and one of counters of instructions, the fewest that have both."""
+
+
 LAUNCH_S = 0.015
 """What ncu takes for a launch of which only time and Python calls are asked: 0.010 to 0.017 s on an H200 with ncu
 2025.3.1, for programs of 700 to 1,300 launches."""

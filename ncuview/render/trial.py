@@ -25,7 +25,7 @@ from ncuview.render.words import bottleneck_sentence, device_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ncuview.pipeline.trials import PlannedChange
+    from ncuview.pipeline.planned import Planned, PlannedChange
     from ncuview.records.trial import Attempt, Bound, Trial
 
 _MOST_LINES = 24
@@ -51,7 +51,11 @@ def trial_page(trial: Trial, *, width: int, color: bool) -> str:
     if trial.attempts:
         console.print()
         console.print(_table(trial.attempts))
-    for label, sentences in (("Why not", list(_reasons(trial.attempts))), ("Assumes", list(_assumptions(trial)))):
+    for label, sentences in (
+        ("Why not", list(_reasons(trial.attempts))),
+        ("No bound", _no_bounds(trial.attempts)),
+        ("Assumes", list(_assumptions(trial))),
+    ):
         for number, sentence in enumerate(sentences):
             row(console, "" if number else label, Text(sentence))
     _kept(console, trial, patch)
@@ -84,16 +88,24 @@ def trial_document(trial: Trial) -> str:
     return json_text(plain(document))
 
 
-def changes_page(changes: Sequence[PlannedChange]) -> str:
-    """The changes that would be tried, each with its patch or the reason why there is none."""
-    parts = []
-    for each in changes:
-        asked = f" ({each.rule})" if each.rule else ""
-        head = f"{each.kind}{asked}: {safe_text(each.title)}"
+def planned_page(planned: Planned) -> str:
+    """The changes that would be tried, each with its patch or the reason why there is none, and what is unknown."""
+    parts = [_planned_change(each) for each in planned.changes]
+    if planned.unknown:
+        where = f"{safe_text(planned.kernel)} in {safe_text(planned.path)}"
         parts.append(
-            f"{head}: not written, {safe_text(each.reason)}\n" if each.reason else f"{head}\n{safe_lines(each.diff)}"
+            "\n".join([f"Not known of {where} without a run:", *(f"- {each}" for each in planned.unknown), ""])
         )
     return "\n".join(parts) or "nothing would be tried: no rule asks for a change\n"
+
+
+def _planned_change(change: PlannedChange) -> str:
+    rules = change.rule or " or ".join(change.if_asked_by)
+    asked = f" ({'if asked by ' if change.if_asked_by else ''}{rules})" if rules else ""
+    head = f"{change.kind}{asked}: {safe_text(change.title)}"
+    return (
+        f"{head}: not written, {safe_text(change.reason)}\n" if change.reason else f"{head}\n{safe_lines(change.diff)}"
+    )
 
 
 def result_sentence(trial: Trial) -> str:
@@ -157,6 +169,12 @@ def _reasons(attempts: Sequence[Attempt]) -> Iterator[str]:
     for each in attempts:
         if each.decision != "kept" and (each.rule or each.decision != "not written"):
             yield f"{each.title}: {each.decision}, {each.reason}" if each.reason else f"{each.title}: {each.decision}"
+
+
+def _no_bounds(attempts: Sequence[Attempt]) -> list[str]:
+    """The ablations whose times are not believed, each once with the guard that failed."""
+    bounds = (each.bound for each in attempts if each.bound and each.bound.not_believed)
+    return list(dict.fromkeys(f"{bound.title}: {bound.not_believed}" for bound in bounds))
 
 
 def explanations(attempts: Sequence[Attempt]) -> Iterator[str]:

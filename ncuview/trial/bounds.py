@@ -1,15 +1,15 @@
 """``bound_of``: compile a version without the waste of a finding, time it, and say what that bounds.
 
-``without_waste`` makes that version, which the page of a dry run shows too.
+``without_waste`` and ``without`` make that version, which the page of a dry run shows too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ncuview.base.errors import ToolError
+from ncuview.base.errors import NcuviewError, ToolError
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import lines_in
 from ncuview.patch.patch import Edit, Refused
@@ -18,9 +18,19 @@ from ncuview.patch.python_launch import check_in_python
 from ncuview.records.diagnosis import Finding
 from ncuview.records.trial import Bound
 from ncuview.trial.ablations import KINDS, Ablation, ablation, kind_of
-from ncuview.trial.guards import Guarded, Withdrawn, in_bounds, judged, static_guards
+from ncuview.trial.guards import (
+    PASSED,
+    Guarded,
+    Withdrawn,
+    dynamic_guards,
+    first_failed,
+    in_bounds,
+    judged,
+    static_guards,
+)
 from ncuview.trial.search import NotBuilt, NotTimed, gain_of
 from ncuview.trial.timing import Timing
+from ncuview.trial.work import Counted
 
 V = TypeVar("V")
 
@@ -37,6 +47,8 @@ class Means(Generic[V]):
     """Disassembles a version; raises ToolError."""
     is_clean: Callable[[V, V], bool | None]
     """Whether memcheck finds no more in the second; None where the tool failed."""
+    count: Callable[[V], Counted | None]
+    """What a launch of a version does; None where counters may not be read. Raises NcuviewError."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +68,18 @@ def without_waste(finding: Finding, source: str, path: str, kernel: str) -> With
     Raises:
         Refused: There is none for this rule, or the source does not show how to remove just that.
     """
-    kind = kind_of(finding.rule.code)
+    return without(kind_of(finding.rule.code), source, path, kernel, lines_in(source, path, kernel, finding))
+
+
+def without(kind: str, source: str, path: str, kernel: str, lines: Sequence[int]) -> Without:
+    """The ablation of a kind of waste on lines of a source; on all lines of the kernel without any.
+
+    Raises:
+        Refused: The source does not show how to remove just that.
+    """
     program = Program.read(source, path)
     found = program.kernel(kernel)
-    made = ablation(found, kind, lines_in(source, path, kernel, finding))
+    made = ablation(found, kind, lines)
     check_in_python(found, made.change.replacements)
     edit = Edit(made.change.title, made.change.assumes, program.data, made.change.replacements)
     return Without(kind, made, edit)
@@ -78,26 +98,42 @@ def bound_of(finding: Finding, version: V, source: str, path: str, kernel: str, 
     """
     try:
         made = without_waste(finding, source, path, kernel)
-        without = means.build(made.edit.edited)
-        gain = gain_of(means.time(version, without))
+        ablated = means.build(made.edit.edited)
+        timing = means.time(version, ablated)
     except (Refused, NotBuilt, NotTimed):
         return None
-    guards = [
-        _work_left(made.kind, version, without, means),
-        in_bounds(made.ablation, None if made.ablation.in_bounds else means.is_clean(version, without)),
-    ]
-    said = judged(finding, made.kind, gain, guards)
+    gain, failed = gain_of(timing), first_failed(_guards(made, version, ablated, timing, means))
+    said = judged(finding, made.kind, gain, [failed])
     return Bound(
         title=made.edit.title,
         gain=gain,
-        not_believed=next((each.why for each in guards if each.failed), ""),
+        not_believed=failed.why,
         only_the_waste=KINDS[made.kind].only_the_waste,
         withdrawn=said.why if isinstance(said, Withdrawn) else "",
     )
 
 
-def _work_left(kind: str, version: V, without: V, means: Means[V]) -> Guarded:
+def _guards(made: Without, version: V, ablated: V, timing: Timing, means: Means[V]) -> Iterator[Guarded]:
+    """What each guard says, the cheapest first."""
+    if timing.outcome == "impossible":
+        yield Guarded("floor", timing.reason)
+    yield _work_left(made.kind, version, ablated, means)
+    yield in_bounds(made.ablation, None if made.ablation.in_bounds else means.is_clean(version, ablated))
+    yield _work_counted(made.kind, version, ablated, means)
+
+
+def _work_left(kind: str, version: V, ablated: V, means: Means[V]) -> Guarded:
     try:
-        return static_guards(kind, means.code_of(version), means.code_of(without))
+        return static_guards(kind, means.code_of(version), means.code_of(ablated))
     except ToolError as missing:
         return Guarded("work", f"the machine code is not known: {missing}")
+
+
+def _work_counted(kind: str, version: V, ablated: V, means: Means[V]) -> Guarded:
+    """Where counters may not be read, machine code alone has decided."""
+    try:
+        before = means.count(version)
+        after = means.count(ablated) if before else None
+    except NcuviewError as failed:
+        return Guarded("counters", f"its work could not be counted: {failed}")
+    return dynamic_guards(kind, before.amounts, after.amounts) if before and after else PASSED

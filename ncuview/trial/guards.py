@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from ncuview.base.figures import factor
 from ncuview.catalogue.machine_code import KernelCode
@@ -82,7 +83,7 @@ def _is_integer(each: Instruction) -> bool:
     return each.base_opcode in _INTEGER_OPCODES and each.memory is None
 
 
-_WORK: Mapping[str, opcode_classes.Class] = {
+WORK: Mapping[str, opcode_classes.Class] = {
     "global loads": opcode_classes.is_global_load,
     "global stores": opcode_classes.is_global_store,
     "global atomics": opcode_classes.is_global_atomic,
@@ -139,7 +140,7 @@ def _work(kind: str, code: KernelCode, *, in_loops: bool = False) -> dict[tuple[
     """
     found: dict[tuple[str, int], float] = defaultdict(float)
     ignored = {position for loop in _loops_of_functions(kind, code) for position in loop.body}
-    for work, asked in _WORK.items():
+    for work, asked in WORK.items():
         for position in positions_of(code.code, asked):
             looped = innermost_loop(code.code, position) is not None
             if position not in ignored and (looped or not (in_loops or work == _INTEGERS)):
@@ -204,7 +205,7 @@ def _named(lines: frozenset[int]) -> str:
 def _shares(before: Work, after: Work, lines: frozenset[int]) -> dict[str, float]:
     """What is left of each kind of work on these lines."""
     found = {}
-    for work in _WORK:
+    for work in WORK:
         was = sum(amount for (each, line), amount in before.items() if each == work and line in lines)
         if was:
             found[work] = sum(amount for (each, line), amount in after.items() if each == work and line in lines) / was
@@ -218,7 +219,7 @@ def _lines_of_loops(code: KernelCode) -> list[frozenset[int]]:
     """
     groups: list[set[int]] = []
     places = {loop: (set[int](), set[int]()) for loop in loops(code.code)}
-    for work, asked in _WORK.items():
+    for work, asked in WORK.items():
         for position in positions_of(code.code, asked):
             if (loop := innermost_loop(code.code, position)) is not None:
                 places[loop][work == _INTEGERS].add(code.places[position][1])
@@ -247,13 +248,16 @@ def _warps(registers: int) -> int:
 
 Share = tuple[float, float]
 _EQUAL: Share = (0.98, 1.02)
+_EXECUTED_LEFT: Mapping[str, float] = {"uniform_condition": 0.7}
+"""Of the work that threads execute, where it is not ``_LEFT``: the sides of a branch differ in their work."""
 _BYTES: Share = (0.8, 1.25)
 """Bytes of device memory vary with what the caches still hold."""
 _INSTRUCTIONS: Share = (0.85, 1.5)
 """Another index may cost a few instructions, and save as many."""
 _ALL: Mapping[str, Share] = {
     "inst_executed": _INSTRUCTIONS,
-    "global_load_inst": _EQUAL,
+    "global loads": _EQUAL,
+    "global stores": _EQUAL,
     "dram_bytes_read": _BYTES,
     "dram_bytes_written": _BYTES,
     "all_shared_wavefronts_ideal": _BYTES,
@@ -266,12 +270,18 @@ _SHARES: Mapping[str, Mapping[str, Share]] = {
     "uniform_condition": {
         "inst_executed": (0.1, 1.1),
         "thread_inst_executed": (0.7, 1.4),
-        "global_load_inst": (0.1, 1.5),
+        "global loads": (0.7, 1.4),
+        "global stores": (0.7, 1.4),
     },
     "fast_functions": {"inst_executed": (0.05, 1.02)},
     "fast_power": {"inst_executed": (0.02, 1.02)},
     "float_literals": {"inst_executed": (0.05, 1.02)},
-    "smaller_element": {"dram_bytes_read": (0.4, 1.25), "dram_bytes_written": (0.4, 1.25)},
+    "smaller_element": {
+        "dram_bytes_read": (0.4, 1.25),
+        "dram_bytes_written": (0.4, 1.25),
+        "global loads": (0.4, 1.02),
+        "global stores": (0.4, 1.02),
+    },
     "spread_atomics": {"dram_bytes_written": (0.5, 20.0)},
 }
 
@@ -281,16 +291,23 @@ def dynamic_guards(kind: str, original: Mapping[str, float], variant: Mapping[st
 
     Args:
         kind: The kind of the ablation.
-        original: Counters by the short names of ``ncuview.metrics.names``; one that is missing is not judged.
+        original: Counters by the short names of ``ncuview.metrics.names``, and the executed work by the names of
+            ``WORK``; what is missing is not judged.
         variant: The ablation's.
     """
-    for name, (low, high) in {**_ALL, **_SHARES.get(kind, {})}.items():
+    # The compiler may do some index arithmetic once for several accesses, which the bounds of all instructions allow.
+    executed = WORK.keys() - _MAY_GO.get(kind, frozenset()) - {_INTEGERS}
+    least = dict.fromkeys(sorted(executed), (_EXECUTED_LEFT.get(kind, _LEFT), inf))
+    for name, (low, high) in {**least, **_ALL, **_SHARES.get(kind, {})}.items():
         before, after = original.get(name, 0.0), variant.get(name, 0.0)
         if name not in variant or before <= 0:
             continue
         if not low <= after / before <= high:
-            limits = f"{factor(low)} to {factor(high)}"
-            return Guarded("counters", f"{name} is {factor(after / before)} of the original's, outside of {limits}")
+            limits = f"outside of {factor(low)} to {factor(high)}" if high < inf else f"less than {factor(low)}"
+            share = factor(after / before)
+            if name in WORK:
+                return Guarded("counters", f"threads executed {share} the {name} of the original, {limits}")
+            return Guarded("counters", f"{name} is {share} of the original's, {limits}")
     return PASSED
 
 

@@ -27,7 +27,8 @@ from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
-from ncuview.trial.verify import Process, Sanitizer, Verification, verify
+from ncuview.trial.verify import Process, Sanitizer, Verification, verify, wrong_launches
+from ncuview.trial.work import Counted, arrays_of, dropped, floor_ns, once
 
 Compile = Callable[[Kernel, Path], Compiled]
 """Compiles a kernel file into a folder; raises CompileFailed."""
@@ -35,6 +36,8 @@ CodeOf = Callable[[Compiled, Kernel], KernelCode]
 """Disassembles a compiled kernel; raises ToolError."""
 Judge = Callable[[Kernel], LaunchDiagnosis | None]
 """Profiles the launch of a kernel file; None where counters cannot be read."""
+Count = Callable[[Kernel], Counted | None]
+"""Counts what that launch does; None where counters may not be read. Raises NcuviewError."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Tools:
     judge: Judge
     process: Process
     sanitizer: Sanitizer
+    count: Count
     timing_s: float = 4.0
     """How long the times of two versions may be taken, in seconds."""
 
@@ -61,6 +65,11 @@ class KernelFileBench:
         self.kernel = kernel.function
         self._original, self._reload, self._folder, self._tools = kernel, reload, folder, tools
         self._versions = count()
+
+        def counted(version: Build) -> Counted | None:
+            return tools.count(version.kernel)
+
+        self._counted = once(counted, lambda version: version.kernel.path)
 
     def build(self, source: str) -> Build:
         """Compile a version.
@@ -86,7 +95,7 @@ class KernelFileBench:
     def bound(self, version: Build, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
         source = version.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
-        means = Means(self.build, self.time, self._code_of, self._is_clean)
+        means = Means(self.build, self.time, self._code_of, self._is_clean, self._counted)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
     def time(self, before: Build, after: Build) -> Timing:
@@ -106,14 +115,16 @@ class KernelFileBench:
         times = next((line["times_ns"] for line in answer.lines if "times_ns" in line), None)
         if times is None or answer.failure:
             raise NotTimed(answer.failure or "the process ended without times")
-        return judged_times(times["before"], times["after"])
+        return judged_times(times["before"], times["after"], self._floor_ns(before))
 
     def check(self, before: Build, after: Build, edit: Edit) -> Verification:
-        """Whether a version computes what the one before the edit does: outputs, memory and races."""
+        """Whether a version computes what the one before the edit does: outputs, memory, races and counters."""
         found = verify(
             before, after, self._tools.process, self._tools.sanitizer, reordered=_reordered(before.kernel, edit)
         )
         found = replace(found, passed=_passed(found))
+        if found.verdict == "verified":
+            return self._work_done(before, after, found)
         if found.verdict == "refuted" and found.check == "outputs" and edit.approximates:
             return replace(
                 found, verdict="unproven", reason=f"results differ: {found.reason}. It assumes that {edit.assumes}"
@@ -129,6 +140,28 @@ class KernelFileBench:
 
     def end_to_end(self, before: Build, after: Build) -> None:
         """A kernel file is no program."""
+
+    def _floor_ns(self, version: Build) -> float:
+        """The least time for the bytes that a version must read; 0 where they are not counted."""
+        try:
+            found = self._counted(version)
+        except NcuviewError:
+            return 0.0
+        return floor_ns(found, arrays_of(launch_of(version.kernel))) if found else 0.0
+
+    def _work_done(self, before: Build, after: Build, verified: Verification) -> Verification:
+        """The same, unless counters say that a version leaves out work; without counters the same."""
+        try:
+            was = self._counted(before)
+            now = self._counted(after) if was else None
+        except NcuviewError as failed:
+            return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
+        if was is None or now is None:
+            return verified
+        launch = launch_of(after.kernel)
+        if wrong := wrong_launches(launch, 1, now.launches) or dropped(was, now, arrays_of(launch)):
+            return replace(verified, verdict="refuted", check="work", reason=wrong)
+        return replace(verified, passed=(*verified.passed, "its launch, stores and reads by counters"))
 
     def _code_of(self, version: Build) -> KernelCode:
         return self._tools.code_of(version.compiled, version.kernel)

@@ -71,6 +71,20 @@ def definitions_in(tree: Path) -> Mapping[str, Sequence[Path]]:
     return found
 
 
+def source_of(kernel: str, paths: Sequence[Path]) -> Path:
+    """The file that defines a kernel, of those that ``definitions_in`` found.
+
+    Raises:
+        UsageError: Several files do, one of them in Python, where the program alone decides which one it launches.
+    """
+    if len(paths) > 1 and any(path.suffix == ".py" for path in paths):
+        raise UsageError(
+            f"{' and '.join(map(str, paths))} define the kernel {kernel}, and one of them is launched",
+            hint="Name a folder with only one of them by --tree, or rename one kernel.",
+        )
+    return paths[0]
+
+
 def importers_of(tree: Path, source: Path) -> Sequence[Path]:
     """The other Python files of a tree that import a Python file, whose launches of its kernels no proof has seen."""
     named = re.compile(rf"^\s*(?:import|from)\b.*\b{re.escape(source.stem)}\b", re.MULTILINE)

@@ -11,7 +11,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -30,6 +30,7 @@ from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
 from ncuview.trial.verify import Check, Verification
+from ncuview.trial.work import Counted, dropped, once
 
 _BUILD_S = 600.0
 _MOST_RUNS = 20
@@ -67,6 +68,9 @@ class ProgramTools:
     """Runs a program in a folder under a tool of compute-sanitizer."""
     code_of: Callable[[Path, Sequence[str], str], KernelCode]
     """The machine code of a kernel in a program; raises ToolError where there is none."""
+    count: Callable[[Path, Sequence[str], str], Counted | None]
+    """Counts what the first launch of a kernel in a program does; None where counters may not be read. Raises
+    NcuviewError."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,11 @@ class ProgramBench:
         self._target, self._folder, self._tools = target, folder, tools
         self._versions = count()
 
+        def counted(version: ProgramVersion) -> Counted | None:
+            return tools.count(version.folder, target.program, target.kernel)
+
+        self._counted = once(counted, lambda version: version.folder)
+
     def build(self, source: str) -> ProgramVersion:
         """Build a version in a copy of its own.
 
@@ -120,7 +129,7 @@ class ProgramBench:
     def bound(self, version: ProgramVersion, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
         source = (version.folder / self._target.source).read_bytes().decode("utf-8", "surrogateescape")
-        means = Means(self.build, self.time, self._code_of, self._is_clean)
+        means = Means(self.build, self.time, self._code_of, self._is_clean, self._counted)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
     def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
@@ -151,7 +160,8 @@ class ProgramBench:
         verdict = self._results(before, after)
         if verdict.verdict == "refuted" and verdict.check == "outputs" and edit.approximates:
             verdict = Verification("unproven", verdict.check, f"{verdict.reason}. It assumes that {edit.assumes}")
-        return self._memory(before, after, verdict.passed) if verdict.verdict == "verified" else verdict
+        verdict = self._memory(before, after, verdict.passed) if verdict.verdict == "verified" else verdict
+        return self._work_done(before, after, verdict) if verdict.verdict == "verified" else verdict
 
     def registers(self, version: ProgramVersion) -> int | None:
         """The registers per thread, from the machine code; None where it cannot be read."""
@@ -229,6 +239,19 @@ class ProgramBench:
                 return Verification("refuted", _CHECK_OF[tool], f"{tool} finds {more}", passed=passed)
             passed = (*passed, f"no new findings of {tool}")
         return Verification("verified", passed=passed)
+
+    def _work_done(self, before: ProgramVersion, after: ProgramVersion, verified: Verification) -> Verification:
+        """The same, unless counters say that the kernel leaves out work; without counters the same."""
+        try:
+            was = self._counted(before)
+            now = self._counted(after) if was else None
+        except NcuviewError as failed:
+            return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
+        if was is None or now is None:
+            return verified
+        if wrong := dropped(was, now, None):
+            return replace(verified, verdict="refuted", check="work", reason=wrong)
+        return replace(verified, passed=(*verified.passed, "its stores and loads by counters"))
 
     def _code_of(self, version: ProgramVersion) -> KernelCode:
         return self._tools.code_of(version.folder, self._target.program, self.kernel)

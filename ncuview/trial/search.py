@@ -15,8 +15,9 @@ from typing import Generic, Protocol, TypeVar
 
 from ncuview.base.errors import TunerNotFound
 from ncuview.comparison.metric_words import explained
-from ncuview.patch import Edit, NoEdit, changes_for
+from ncuview.patch import Edit, NoEdit, changes_for, lines_in
 from ncuview.patch.parameters import parameters_of
+from ncuview.patch.tile_shapes import shapes_of
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Attempt, Bound
 from ncuview.trial.space import REGISTERS, space_of
@@ -92,6 +93,9 @@ class Found(Generic[V]):
     attempts: list[Attempt] = field(default_factory=list)
     kept: int = 0
     stopped: str = ""
+    last: tuple[str, tuple[int, ...]] | None = None
+    """The source before the last change that was kept, and the lines that it was made for; None after values of
+    parameters."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,9 @@ def _step(
         made = _tried(bench, found.version, attempt, candidate.change, built=built.get(source))
         found.attempts.append(made.attempt)
         if made.version is not None:
+            asked = candidate.finding
+            lines = lines_in(found.source, bench.path, bench.kernel, asked) if asked else ()
+            found.last = found.source, lines
             found.source, found.version, found.kept = source, made.version, found.kept + 1
             return True
     return False
@@ -216,7 +223,9 @@ def _tune(
 ) -> bool:
     """Look for better values of the parameters; whether some were kept: the best ones, at each moment."""
     base, version, step = found.source, found.version, found.kept
-    parameters = parameters_of(base, bench.path, bench.kernel)
+    last = found.last
+    shapes = shapes_of(last[0], base, bench.path, bench.kernel, last[1]) if last else None
+    parameters = parameters_of(base, bench.path, bench.kernel, shapes)
     if parameters.refused:
         refused = NoEdit(parameters.refused)
         _note(found, Candidate("launch_configuration", refused, None, None).attempt(step, bench.path))
@@ -243,6 +252,7 @@ def _tune(
                 found.attempts[place] = replace(found.attempts[place], decision="no gain", reason=reason)
             best, place = measured.best, len(found.attempts) - 1
             found.source, found.version, found.kept = edit.edited, made.version, step + 1
+            found.last = None
         if measured is None or made.attempt.decision in {"refuted", "unproven"}:
             return None
         return 1 / measured.best

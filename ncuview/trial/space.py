@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ncuview.patch.parameters import Parameter, Parameters
+from ncuview.patch.tile_shapes import Shapes
 from ncuview.records.diagnosis import LaunchDiagnosis
 
 REGISTERS = 65_536
@@ -14,10 +16,19 @@ _THREADS = 2048
 """Of a multiprocessor; some GPUs have fewer."""
 _FEWEST_REGISTERS = 24
 """With fewer per thread, kernels spill."""
+_MOST_REGISTERS = 255
+"""Of a thread."""
+_SHARED = 227 * 1024
+"""Bytes of a multiprocessor for blocks, on the GPU with most."""
+_FEWEST_THREADS = 512
+"""Threads of a multiprocessor that tiles must leave room for, or one block: four warps for each scheduler. Assumed:
+fewer do not hide the latency of loads and barriers."""
 _BUSY = 0.9
 """Of what a unit attains: what only hides latency gains nothing more."""
 _FULL = 0.99
 _MEMORY = {"dram", "l2"}
+_LATENCY_ONLY = {"tile_depth"}
+"""The numbers of a tile that change nothing but how much is loaded at once; the others change what is loaded."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,24 @@ def space_of(parameters: Parameters, diagnosis: LaunchDiagnosis | None, register
         fits = f"({blocks} <= {_THREADS} and {blocks} * {_FEWEST_REGISTERS} <= {REGISTERS})"
         needed = f"{blocks} * {registers} > {REGISTERS}"
         restrictions.append(f"minimum_blocks == {kept['minimum_blocks']} or ({fits} and {needed})")
+    if parameters.shapes and not parameters.shapes.present.keys().isdisjoint(kept):
+        restrictions.append(_room_for_tiles(parameters.shapes, kept))
     return Space({name: values[name] for name in kept}, kept, restrictions)
+
+
+def _room_for_tiles(shapes: Shapes, kept: Mapping[str, int]) -> str:
+    """That a multiprocessor has shared memory and registers for enough threads with tiles of a shape.
+
+    A number of the shape that has one value stands as it is; the present shape is always allowed.
+    """
+    blocks = -(-_FEWEST_THREADS // shapes.threads)
+    registers = f"({shapes.registers} + {_FEWEST_REGISTERS})"
+    fits = f"({shapes.shared}) * {blocks} <= {_SHARED} and {registers} <= {_MOST_REGISTERS}"
+    fits = f"{fits} and {registers} * {max(shapes.threads, _FEWEST_THREADS)} <= {REGISTERS}"
+    for name, value in shapes.present.items():
+        fits = fits if name in kept else re.sub(rf"\b{name}\b", str(value), fits)
+    present = " and ".join(f"{name} == {value}" for name, value in shapes.present.items() if name in kept)
+    return f"({present}) or ({fits})"
 
 
 def _worth(parameter: Parameter, diagnosis: LaunchDiagnosis | None, registers: int | None) -> tuple[int, ...]:
@@ -56,6 +84,8 @@ def _worth(parameter: Parameter, diagnosis: LaunchDiagnosis | None, registers: i
     busy = diagnosis is not None and diagnosis.attained >= _BUSY and diagnosis.bottleneck in _MEMORY
     if parameter.kind == "block":
         return tuple(each for each in parameter.values if each >= parameter.present or not _is_full(diagnosis))
+    if parameter.kind == "tile" and parameter.name not in _LATENCY_ONLY:
+        return parameter.values
     if busy or (parameter.kind == "minimum_blocks" and (registers is None or _is_full(diagnosis))):
         return (parameter.present,)
     return parameter.values

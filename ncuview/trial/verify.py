@@ -19,9 +19,21 @@ from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, find
 
 Verdict = Literal["verified", "refuted", "unproven"]
 Check = Literal[
-    "", "launch", "guards", "inputs", "poison", "outputs", "stability", "process", "memcheck", "racecheck", "synccheck"
+    "",
+    "launch",
+    "guards",
+    "inputs",
+    "poison",
+    "outputs",
+    "stability",
+    "process",
+    "memcheck",
+    "racecheck",
+    "synccheck",
+    "work",
 ]
-"""What decided: ``guards``, ``inputs`` and ``poison`` are of memory that was written wrongly, or not at all."""
+"""What decided: ``guards``, ``inputs`` and ``poison`` are of memory that was written wrongly, or not at all; ``work``
+is of counters."""
 _ORIGINAL, _VARIANT = "original", "variant"
 FEWEST_INPUTS = 3
 """Contents of the inputs that must be left where the original does not take all of them."""

@@ -91,6 +91,14 @@ def test_a_dry_run_answers_with_the_changes_of_the_command_line(client: Client) 
         assert (each["decision"] == "not written") == bool(each["reason"])
 
 
+def test_a_dry_run_of_a_program_answers_from_its_source(client: Client) -> None:
+    arguments = {"program": ["./app"], "tree": str(client.root), "kernel_name": "transposeNaive"}
+    answer = client.ask("try", **arguments, dry_run=True)
+    assert answer.document["kernel"] == "transposeNaive"
+    rules = {each["rule"] for each in answer.document["changes"]["items"] if each["kind"] == "ablation"}
+    assert any("GMEM001" in rule for rule in rules)
+
+
 def test_each_patch_of_a_dry_run_applies(client: Client, tmp_path: Path) -> None:
     changes = client.ask("try", target="transposeNaive", dry_run=True).document["changes"]["items"]
     written = [each for each in changes if not each["reason"]]
@@ -143,7 +151,7 @@ def test_without_a_gpu_the_error_is_that_of_the_command_line(running: Client, ar
     [
         ({}, "UsageError", "one of target and program"),
         ({"target": "transposeNaive", "program": ["app.py"]}, "UsageError", "one of target and program"),
-        ({"program": ["app.py"], "dry_run": True}, "UsageError", "are for kernels"),
+        ({"program": ["app.py"], "grid": "1", "dry_run": True}, "UsageError", "are for kernels"),
         ({"program": ["app.py"], "grid": "1"}, "UsageError", "are for kernels"),
         ({"target": "transposeNaive", "build": "make"}, "UsageError", "are for programs"),
         ({"target": "transposeNive", "dry_run": True}, "UnknownKernel", "transposeNive"),

@@ -89,6 +89,10 @@ RIGHT = {
     "a 64-bit counter": program(ROWS.replace("int j", "size_t j") + IN_ROWS),
     "a text with spaces": program(XY + GUARDED + STORE + '\n    if (x > 1000000)\n        printf("a   b  %d", x);'),
     "windows line ends": program(XY + GUARDED + STORE).replace("\n", "\r\n"),
+    "blocks counted in a loop": program(
+        ROWS.replace("j < 32; j += 8", "j < 4; j++")
+        + "        if (x < nx && y + 8 * j < ny)\n            out[x * ny + y + 8 * j] = in[(y + j * 8) * nx + x];"
+    ),
     "unrolled by a pragma": program(ROWS.replace("    for", "#pragma unroll\n    for") + IN_ROWS),
 }
 
@@ -102,7 +106,7 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
     for nx, ny in SIZES:
         columns, rows = (ny, nx) if name == "x and y exchanged" else (nx, ny)
         block = next(each for each in ((16, 16), (64, 4), (8, 32), (32, 8)) if f"dim3({each[0]}, {each[1]})" in source)
-        grid = -(-columns // block[0]), -(-rows // (32 if "j < 32" in source else block[1]))
+        grid = -(-columns // block[0]), -(-rows // (32 if "j < 32" in source or "j < 4" in source else block[1]))
         rng = np.random.default_rng(3)
         data = rng.random(nx * ny, np.float32)
         others: list[Array | np.generic] = [rng.random(nx, np.float32), np.float32(3)] if "bias" in source else []
@@ -164,6 +168,10 @@ WRONG = {
     ),
     "not bijective: the loop overlaps": (
         program(XY + "    for (int j = 0; j < 16; j += 8)\n" + IN_ROWS.replace("y + j]", "y + 2 * j]")),
+        "sum of row and counter",
+    ),
+    "blocks counted in a loop, which overlap": (
+        program(XY + "    for (int j = 0; j < 4; j++)\n" + IN_ROWS),
         "sum of row and counter",
     ),
     "loop of another step": (

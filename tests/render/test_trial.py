@@ -69,6 +69,15 @@ REFUTED = attempt(
 WITHDRAWN = attempt("Fewer barriers", "withdrawn", reason="without the waste it is only 1.02 times as fast")
 
 
+def test_an_ablation_that_lost_work_is_no_bound_with_the_reason() -> None:
+    lost = Bound("Read the tile without conflicts", Gain(8.0, 9.0, 9.5), "half of the loads are left", "", "")
+    unbound = attempt("Pad tile by one column", bound=lost)
+    page = trial_page(trial(unbound, replace(unbound, title="Another")), width=100, color=False)
+    assert page.count("Read the tile without conflicts: half of the loads are left") == 1
+    assert "9.00x" not in page
+    assert "The ablation is no bound: half of the loads are left" in trial_html(trial(unbound))
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_page_says_the_result_first_and_why_not_for_the_rest(width: int) -> None:
     page = trial_page(trial(attempt("Pad tile by one column"), REFUTED, WITHDRAWN), width=width, color=False)

@@ -14,7 +14,7 @@ from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.trial.cases import Build
-from ncuview.trial.kernel_files import Tools
+from ncuview.trial.kernel_files import Count, Tools
 from ncuview.trial.sanitizer import Printed
 from ncuview.trial.verify import Answer, Process
 from tests.emulation import small
@@ -78,8 +78,12 @@ def reload_of(small: Kernel) -> Callable[[Path], Kernel]:
     return reload
 
 
-def tools(process: Process) -> Tools:
-    """What a bench of kernel files needs: without machine code, and without counters, so that every change is tried."""
+def not_counted(_: Kernel) -> None:
+    """Counters may not be read."""
+
+
+def tools(process: Process, count: Count = not_counted) -> Tools:
+    """What a bench of kernel files needs: without machine code and diagnoses, so that every change is tried."""
 
     def compiled(kernel: Kernel, _: Path) -> Compiled:
         return Source(kernel.path, kernel)
@@ -90,7 +94,7 @@ def tools(process: Process) -> Tools:
     def judge(_: Kernel) -> LaunchDiagnosis | None:
         return None
 
-    return Tools(compiled, code_of, judge, process, sanitizer)
+    return Tools(compiled, code_of, judge, process, sanitizer, count)
 
 
 def process(job: Mapping[str, Any]) -> Answer:

@@ -134,7 +134,16 @@ class TestStatic:
         assert static_guards("no_barrier", replace(before, registers=32), replace(before, registers=40)) == PASSED
 
 
-COUNTERS = {"inst_executed": 1e6, "thread_inst_executed": 3e7, "global_load_inst": 1e5, "dram_bytes_read": 4e8}
+COUNTERS = {
+    "inst_executed": 1e6,
+    "thread_inst_executed": 3e7,
+    "dram_bytes_read": 4e8,
+    "global loads": 4e8,
+    "global stores": 2e8,
+    "shared loads": 1e8,
+    "floating-point operations": 1e7,
+    "integer operations": 1e7,
+}
 
 
 class TestDynamic:
@@ -145,11 +154,16 @@ class TestDynamic:
         ("kind", "name", "share"),
         [
             ("no_barrier", "inst_executed", 0.5),
-            ("no_barrier", "global_load_inst", 0.9),
+            ("no_barrier", "global loads", 0.9),
+            ("no_barrier", "global stores", 0.5),
+            ("no_barrier", "shared loads", 0.5),
+            ("no_barrier", "floating-point operations", 0.5),
             ("conflict_free_index", "dram_bytes_read", 0.5),
             ("uniform_condition", "thread_inst_executed", 0.3),
             ("coalesced_index", "dram_bytes_read", 0.05),
-            ("coalesced_index", "global_load_inst", 0.5),
+            ("coalesced_index", "global loads", 0.5),
+            ("uniform_condition", "floating-point operations", 0.5),
+            ("fast_functions", "global loads", 0.5),
         ],
     )
     def test_less_work_fails(self, kind: str, name: str, share: float) -> None:
@@ -159,6 +173,18 @@ class TestDynamic:
 
     def test_coalesced_accesses_may_move_fewer_bytes(self) -> None:
         assert dynamic_guards("coalesced_index", COUNTERS, {**COUNTERS, "dram_bytes_read": 5e7}) == PASSED
+
+    @pytest.mark.parametrize(
+        ("kind", "name", "share"),
+        [
+            ("fast_functions", "floating-point operations", 0.1),
+            ("smaller_element", "global loads", 0.5),
+            ("no_barrier", "integer operations", 0.5),
+            ("uniform_condition", "floating-point operations", 0.8),
+        ],
+    )
+    def test_what_the_waste_explains_may_go(self, kind: str, name: str, share: float) -> None:
+        assert dynamic_guards(kind, COUNTERS, {**COUNTERS, name: COUNTERS[name] * share}) == PASSED
 
     def test_what_was_not_counted_is_not_judged(self) -> None:
         assert dynamic_guards("no_barrier", COUNTERS, {}) == PASSED

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
-from ncuview.catalogue.kernels import find_kernel
+from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.patch import parameters
 from ncuview.patch.launch_configuration import resized
 from ncuview.patch.patch import Change
@@ -159,6 +159,60 @@ def test_several_parameters_are_found_together(tmp_path: Path) -> None:
     assert best.measured is not None
     assert best.measured.best == pytest.approx(4.0, rel=0.01)
     assert any("gains more" in each.reason for each in found.attempts)
+
+
+TURNED = (
+    ADDED.partition("[sizes]")[0]
+    + """\
+[sizes]
+n = 8192
+
+[launch]
+grid = ["n / 32", "n / 8"]
+block = ["32", "8"]
+
+[[args]]
+name = "out"
+kind = "out float32[n, n]"
+
+[[args]]
+name = "in"
+kind = "in float32[n, n]"
+
+[[args]]
+name = "n"
+kind = "int32 = n"
+
+[useful]
+bytes = "8 * n * n"
+
+[expect]
+verdict = "unclear"
+---*/
+__global__ void added(float *out, const float *in, int n)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    out[x * n + y] = in[y * n + x];
+}
+"""
+)
+
+
+def test_a_tile_gets_the_rows_that_the_clock_prefers(tmp_path: Path) -> None:
+    found = tuned(tmp_path, "__shared__", "tile[16][32 + 1]", source=TURNED)
+    first, best = kept(found)
+    assert first.title == "Transpose out through a tile in shared memory"
+    assert best.title == "Transpose out through a tile in shared memory, for the rows of 2 blocks"
+    assert best.optimization == "shared_memory_tiling"
+    assert best.measured is not None
+    assert best.measured.best == pytest.approx(2.0, rel=0.01)
+    assert any("cases" in check for check in best.checks)
+    assert "__shared__ float tile[16][32 + 1];" in found.source
+    columns, rows, _ = launch_of(added(tmp_path, TURNED)).grid
+    assert launch_of(added(tmp_path, found.source)).grid == (columns, rows // 2, 1)
+    (other,) = [each for each in found.attempts if each.title == best.title.replace("of 2", "of 4")]
+    assert other.decision == "no gain"
 
 
 def test_two_trials_give_the_same_answer(tmp_path: Path) -> None:

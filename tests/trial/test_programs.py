@@ -19,6 +19,7 @@ from ncuview.trial.sanitizer import Printed
 from ncuview.trial.scratch import state_of
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.verify import Verification
+from ncuview.trial.work import Counted
 
 SOURCE = "__global__ void copy(float *a) { a[threadIdx.x] = 1.0; }\n"
 APP = """\
@@ -60,6 +61,16 @@ def code_of(_: Path, program: Sequence[str], __: str) -> KernelCode:
     raise ReportEmpty(f"{program[0]} holds no machine code")
 
 
+def count(folder: Path, _: Sequence[str], __: str) -> Counted | None:
+    source = (folder / "built.cu").read_text()
+    if "UNCOUNTED" in source:
+        raise ReportEmpty("the profile holds no launch of copy")
+    if "COUNTED" not in source:
+        return None
+    stored = 0.0 if "EMPTY" in source else 8192.0
+    return Counted((("copy", (8, 1, 1), (256, 1, 1)),), {"global stores": stored, "global loads": 0.0})
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> ProgramBench:
     return made(tmp_path)
@@ -73,7 +84,7 @@ def made(folder: Path, *, source: str = SOURCE, check: str = "") -> ProgramBench
     build = "grep -q MISTAKE k.cu && { echo error: MISTAKE >&2; exit 1; }; cp k.cu built.cu"
     target = ProgramTarget(tree, Path("k.cu"), "copy", build, (sys.executable, "app.py"), check, run_limit_s=20.0)
     target = replace(target, timing_s=60.0)
-    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of)
+    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count)
     return ProgramBench(target, folder / "versions", tools)
 
 
@@ -177,6 +188,21 @@ def test_results_that_differ_under_an_assumption_are_shown_apart(bench: ProgramB
     assert "It assumes that single precision is enough" in found.reason
     exact = replace(edit, assumes="no index overflows its type", approximates=False)
     assert bench.check(bench.build(SOURCE), bench.build(exact.edited), exact).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict", "says"),
+    [
+        ("FASTER", "verified", ""),
+        ("EMPTY", "refuted", "it executes no global stores"),
+        ("UNCOUNTED", "unproven", "its work was not counted: the profile holds no launch of copy"),
+    ],
+)
+def test_counters_must_show_the_work_of_the_kernel(tmp_path: Path, more: str, verdict: str, says: str) -> None:
+    before = f"{SOURCE}// COUNTED\n"
+    found = checked(made(tmp_path, source=before), more, before=before)
+    assert (found.verdict, found.reason) == (verdict, says)
+    assert (found.passed[-1] == "its stores and loads by counters") is (verdict == "verified")
 
 
 @pytest.mark.parametrize(

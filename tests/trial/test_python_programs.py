@@ -128,6 +128,10 @@ def code_of(_: Path, program: Sequence[str], __: str) -> KernelCode:
     raise ReportEmpty(f"{program[0]} holds no machine code")
 
 
+def count(_: Path, __: Sequence[str], ___: str) -> None:
+    """Counters may not be read."""
+
+
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     run = traced_by(tmp_path / "no-library.so")
@@ -139,7 +143,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             once[folder] = run(folder, program, limit_s)
         return once[folder]
 
-    tools = ProgramTools(run_once, judge, sanitizer, code_of)
+    tools = ProgramTools(run_once, judge, sanitizer, code_of, count)
     monkeypatch.setattr(trials, "_require_gpu", lambda: None)
     monkeypatch.setattr(trials, "tracer", lambda folder: folder)
     monkeypatch.setattr(trials, "_tools_for_programs", lambda *_: tools)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from ncuview.patch.parameters import parameters_of
+from ncuview.patch.parameters import Parameters, parameters_of
+from ncuview.patch.patch import Edit, Refused
+from ncuview.patch.tile_shapes import Shapes
 from ncuview.records.diagnosis import LaunchDiagnosis, TextbookMetric
 from ncuview.trial.space import Space, space_of
+from ncuview.trial.tuning import tune
 from tests.render.sample import launch_with_advice
 
 SOURCE = """\
@@ -32,6 +36,65 @@ void f(float *out, float *in, int n)
 
 def space(diagnosis: LaunchDiagnosis | None, registers: int | None) -> Space:
     return space_of(parameters_of(SOURCE, "k.cu", "k"), diagnosis, registers)
+
+
+def tiled(threads: int, **present: int) -> Parameters:
+    """Parameters of a source with tiles, whose shapes are all proven."""
+    values = {name: tuple(sorted({value, 1, 2, 4, 8, 16, 32, 64})) for name, value in present.items()}
+
+    def make(_: Mapping[str, int]) -> Edit:
+        raise Refused("no shape is made to find the space")
+
+    shared = "(16 * results_x + 1) * (tile_depth + 1) * 4"
+    shapes = Shapes(values, present, threads, shared, "results_x * 4 + results_x + 4", make)
+    return parameters_of(SOURCE, "k.cu", "k", shapes)
+
+
+def allowed_shapes(found: Space) -> set[tuple[int, int]]:
+    """The results and depths that all restrictions allow."""
+    return {
+        (results, depth)
+        for results in found.values["results_x"]
+        for depth in found.values.get("tile_depth", (16,))
+        if all(eval(each, {"results_x": results, "tile_depth": depth}) for each in found.restrictions)
+    }
+
+
+def test_shapes_that_leave_no_room_for_threads_are_not_tried() -> None:
+    allowed = allowed_shapes(space_of(tiled(64, results_x=8, tile_depth=16), None, None))
+    assert {(8, 16), (1, 64), (16, 16)} <= allowed
+    assert (32, 8) not in allowed  # 188 registers of each of 512 threads
+    assert (16, 64) not in allowed  # 66,820 bytes for 64 threads: 8 of them do not fit a multiprocessor
+    assert (16, 64) in allowed_shapes(space_of(tiled(256, results_x=8, tile_depth=16), None, None))
+
+
+def test_the_present_shape_is_always_allowed() -> None:
+    allowed = allowed_shapes(space_of(tiled(1024, results_x=64, tile_depth=64), None, None))
+    assert (64, 64) in allowed
+    assert (64, 32) not in allowed
+
+
+def test_at_a_busy_memory_only_shapes_are_tried_that_load_less() -> None:
+    found = space_of(tiled(256, results_x=8, tile_depth=16), judged(0.5, "dram", 0.95), 64)
+    assert "results_x" in found.values
+    assert "tile_depth" not in found.values
+    assert (4, 16) in allowed_shapes(found)
+    assert (32, 16) not in allowed_shapes(found)
+
+
+def test_kernel_tuner_walks_through_the_shapes_that_are_allowed() -> None:
+    found = space_of(tiled(64, results_x=8, tile_depth=16), None, None)
+    asked: list[tuple[int, int]] = []
+
+    def cost_of(values: Mapping[str, int]) -> float:
+        asked.append((values["results_x"], values["tile_depth"]))
+        return abs(values["results_x"] - 2) + abs(values["tile_depth"] - 8) + 1.0
+
+    chosen = {name: found.values[name] for name in ("results_x", "tile_depth")}
+    present = {name: found.present[name] for name in chosen}
+    tune(chosen, present, found.restrictions, cost_of, lambda: False)
+    assert (2, 8) in asked
+    assert set(asked) <= allowed_shapes(found)
 
 
 def judged(occupancy: float, bottleneck: str = "latency", attained: float = 0.4) -> LaunchDiagnosis:

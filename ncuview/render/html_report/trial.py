@@ -58,6 +58,8 @@ def _changes(trial: Trial) -> ET.Element:
 def _row(attempt: Attempt) -> ET.Element:
     bound = attempt.bound.gain if attempt.bound and attempt.bound.is_bound else None
     said = [attempt.reason or ", ".join(attempt.checks)]
+    lost = attempt.bound.not_believed if attempt.bound else ""
+    said += [f"The ablation is no bound: {lost}"] if lost else []
     said += [f"It assumes that {attempt.assumes}"] if attempt.assumes and attempt.decision == "kept" else []
     return element(
         "tr",

@@ -1,0 +1,177 @@
+"""What a launch did, by its counters: ``counted`` takes the profile of one launch and gives a ``Counted``.
+
+``dropped`` says what of its work a changed kernel no longer does, ``floor_ns`` how long the bytes take that it must
+read. ``once`` counts each version of a trial once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import TypeVar
+
+import numpy as np
+
+from ncuview.base.errors import NcuviewError
+from ncuview.catalogue.kernels import Launch
+from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.instruction_table import Executed
+from ncuview.metrics.names import OF_INSTRUCTIONS
+from ncuview.records.profile import Extent, Profile
+from ncuview.sass.code import positions_of
+from ncuview.trial.guards import WORK
+
+_COUNTERS = (
+    "duration",
+    "dram_pct",
+    "dram_bytes_read",
+    "dram_bytes_written",
+    "l2_sectors",
+    "inst_executed",
+    "thread_inst_executed",
+    "all_shared_wavefronts",
+    "all_shared_wavefronts_ideal",
+)
+_LOADS, _STORES = "global loads", "global stores"
+_READ = 0.95
+"""The least share of the bytes that are needed that device memory must have read: recorded launches read 1.00 of them
+or more."""
+_READ_OF_PART = 0.5
+"""The same of what the original read, where it reads a part of its arrays: that may be some bytes several times."""
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one launch did.
+
+    Attributes:
+        launches: Kernel, grid and block of each launch in the profile, of which the first is counted.
+        amounts: Counters by the short names of ``ncuview.metrics.names``, and the executed work of each kind of
+            ``guards.WORK``, summed over threads: bytes of accesses, or operations. What is unknown is missing.
+    """
+
+    launches: tuple[tuple[str, Extent, Extent], ...]
+    amounts: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The bytes of a launch's arguments: those that it must read at most, and those that hold its results."""
+
+    inputs: int
+    outputs: int
+
+
+def counted(profile: Profile) -> Counted:
+    """What the first launch of a profile did, and which launches the profile has."""
+    analysis, table = Analysis(profile), profile.launches
+    grids, blocks = (
+        zip(*(table[f"{what}_{axis}"].tolist() for axis in "xyz"), strict=True) for what in ("grid", "block")
+    )
+    launches = tuple(zip(table["kernel"].tolist(), grids, blocks, strict=True))
+    amounts = {name: float(analysis.value(name)[0]) for name in _COUNTERS}
+    executed = analysis.instructions.get(0)
+    amounts |= _executed(executed) if executed is not None else {}
+    return Counted(launches, {name: amount for name, amount in amounts.items() if isfinite(amount)})
+
+
+def _executed(executed: Executed) -> dict[str, float]:
+    """The work of each kind that threads executed, without those whose predicate was false."""
+    metric = OF_INSTRUCTIONS["active_threads"]
+    if not executed.is_complete(metric):
+        return {}
+    threads, code, found = executed[metric], executed.code, dict.fromkeys(WORK, 0.0)
+    for work, asked in WORK.items():
+        for position in positions_of(code, asked):
+            memory = code.instructions[position].memory
+            found[work] += float(threads[position]) * (max(1, memory.bytes) if memory is not None else 1)
+    return found
+
+
+def arrays_of(launch: Launch) -> Arrays:
+    """The bytes of a launch's arguments in global memory.
+
+    Arrays that begin as zeros hold sums; which of their elements are ever written depends on the inputs. Where the
+    kernel file says how many bytes are useful, no more need to be read.
+    """
+
+    def of(*roles: str) -> int:
+        return sum(
+            int(np.prod(each["shape"])) * np.dtype(each["dtype"]).itemsize
+            for each in launch.args
+            if each["role"] in roles
+        )
+
+    inputs, outputs = of("in", "texture"), of("out")
+    return Arrays(min(inputs, max(0, launch.useful_bytes - outputs)) if launch.useful_bytes else inputs, outputs)
+
+
+def dropped(before: Counted, after: Counted, arrays: Arrays | None) -> str:
+    """What a changed kernel no longer does, as a clause; empty where nothing is missing.
+
+    Device memory is read into cold caches, so that it reads each byte that is needed at least once.
+
+    Args:
+        before: What the original did.
+        after: What the changed kernel did.
+        arrays: The bytes of the arguments; None where they are unknown: then it must still load and store.
+    """
+    was, now = before.amounts, after.amounts
+    if arrays is None:
+        gone = [work for work in (_LOADS, _STORES) if was.get(work) and now.get(work) == 0]
+        return f"it executes no {gone[0]}" if gone else ""
+    stored = min(arrays.outputs, was.get(_STORES, 0.0))
+    if now.get(_STORES, stored) < stored:
+        return f"it stores {now[_STORES]:,.0f} bytes, and its results have {stored:,.0f}"
+    read = _needed(was, arrays)
+    if now.get("dram_bytes_read", read) < read:
+        return f"it reads {now['dram_bytes_read']:,.0f} bytes of device memory, and needs {read:,.0f}"
+    return ""
+
+
+def _needed(amounts: Mapping[str, float], arrays: Arrays) -> float:
+    """The bytes that device memory must read at least, by the counters of the original."""
+    read = amounts.get("dram_bytes_read", 0.0)
+    return _READ * arrays.inputs if read >= _READ * arrays.inputs else _READ_OF_PART * read
+
+
+def floor_ns(found: Counted, arrays: Arrays) -> float:
+    """How long device memory takes at its peak for the bytes that a kernel must read; 0 where that is unknown.
+
+    The peak is that of the profile: the share of it that this launch used, and its bytes.
+    """
+    amounts = found.amounts
+    if not {"duration", "dram_pct", "dram_bytes_read", "dram_bytes_written"} <= amounts.keys():
+        return 0.0
+    moved = amounts["dram_bytes_read"] + amounts["dram_bytes_written"]
+    busy_ns = amounts["duration"] * amounts["dram_pct"] / 100
+    return busy_ns * _needed(amounts, arrays) / moved if moved else 0.0
+
+
+def once(count: Callable[[V], Counted | None], key: Callable[[V], Hashable]) -> Callable[[V], Counted | None]:
+    """The same function, which counts each version once, and none after counters were refused.
+
+    Args:
+        count: Counts a version; None where counters may not be read. Raises NcuviewError where it failed.
+        key: What distinguishes versions.
+    """
+    known: dict[Hashable, Counted | NcuviewError | None] = {}
+
+    def asked(version: V) -> Counted | None:
+        if None in known.values():
+            return None
+        name = key(version)
+        if name not in known:
+            try:
+                known[name] = count(version)
+            except NcuviewError as failed:
+                known[name] = failed
+        found = known[name]
+        if isinstance(found, NcuviewError):
+            raise found
+        return found
+
+    return asked
