@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 _LONGEST_PROGRESS_LINE = 8192  # the longest kernel names seen have 1,400 characters
 _PROGRESS = re.compile(
-    rb'==PROF== Profiling "(?P<kernel>[^\n]{1,4096}?)" - (?P<index>\d+)(?: \(\d+/\d+\))?:'
+    rb'==PROF== Profiling "(?P<kernel>[^\n]{1,4096}?)"(?: - (?P<index>\d+)(?: \(\d+/\d+\))?)?:'
     rb"|100% - (?P<passes>\d+) pass"
     rb"|\.{4}50%"
 )
@@ -76,9 +76,11 @@ class ProgressReader:
             self.signs += 1
             if event["kernel"] is not None:
                 name = event["kernel"].decode(errors="replace")
-                self.unfinished = Progress(name, int(event["index"]), None, self._clock())
-                self.begun += not self._reruns or (name, int(event["index"])) not in self._known
-                self._known |= {(name, int(event["index"]))} if self._reruns else set()
+                # With a launch of each configuration ncu numbers none.
+                index = self.begun if event["index"] is None else int(event["index"])
+                self.unfinished = Progress(name, index, None, self._clock())
+                self.begun += not self._reruns or (name, index) not in self._known
+                self._known |= {(name, index)} if self._reruns else set()
                 news.append(self.unfinished)
             elif event["passes"] is not None and self.unfinished is not None:
                 news.append(replace(self.unfinished, passes=int(event["passes"]), elapsed_s=self._clock()))

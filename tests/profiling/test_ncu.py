@@ -208,6 +208,7 @@ LOG = (
     + 'no newline==PROF== Profiling "operator""_x<café>" - 3 (4/60): 0%....50%program output\n....100% - 36 passes\n'
     + '==PROF== Profiling "never finished" - 4: 0%\n'
     + '==PROF== Profiling "transpose_parallel_per_elemen..." - 5: 0%....50%....100% - 2 passes\n'
+    + '==PROF== Profiling "void fill<(int)4>(int, T2)": 0%....50%....100% - 1 pass\n'  # of each configuration
 ).encode()
 LAUNCHES = [
     ("dramRead", 0, 38),
@@ -216,6 +217,7 @@ LAUNCHES = [
     ('operator""_x<café>', 3, 36),
     ("never finished", 4, None),
     ("transpose_parallel_per_elemen...", 5, 2),
+    ("void fill<(int)4>(int, T2)", 6, 1),
 ]
 
 
