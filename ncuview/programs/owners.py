@@ -1,8 +1,8 @@
 """Whose code a kernel is: ``owner_of`` decides for one launch, ``owners_of`` for all launches of a ``Profile``.
 
 Patterns of the user come first. Then the strongest evidence decides: files of the kernel's line table, the innermost
-native library of the call stack, the kernel's name. ``owners.toml`` has the patterns of each owner. What nothing shows
-to be another's is the user's.
+native library of the call stack, the kernel's name, the operator of a framework that launched it. ``owners.toml`` has
+the patterns of each owner. What nothing shows to be another's is the user's.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class _Known:
     callers: _Expression
     sources: _Expression
     headers: _Expression
+    operators: _Expression
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class _Table:
 def owners_of(
     profile: Profile, mine: Sequence[Pattern] = (), files: Mapping[int, frozenset[str]] | None = None
 ) -> list[Owner]:
-    """The owner of each launch; launches with the same name, call stack and files are looked at once.
+    """The owner of each launch; launches with the same name, call stack, files and operator are looked at once.
 
     Args:
         profile: The launches.
@@ -75,10 +76,11 @@ def owners_of(
         files: The source files of each launch's line table; None to find them in the profile.
     """
     files = files_of(profile) if files is None else files
-    found: dict[tuple[str, CallStack | None, frozenset[str]], Owner] = {}
+    found: dict[tuple[str, CallStack | None, frozenset[str], str], Owner] = {}
     owners = []
     for launch, demangled in enumerate(profile.launches["demangled"].tolist()):
-        key = (demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()))
+        inside = profile.nvtx_ranges.get(launch, ("",))[-1:]
+        key = (demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()), "".join(inside))
         if key not in found:
             owner = owner_of(*key, mine)
             found[key] = replace(owner, waits_for_peers=True) if waits_for_peers(demangled) else owner
@@ -86,13 +88,16 @@ def owners_of(
     return owners
 
 
-def owner_of(demangled: str, stack: CallStack | None, files: Collection[str], mine: Sequence[Pattern] = ()) -> Owner:
+def owner_of(
+    demangled: str, stack: CallStack | None, files: Collection[str], inside: str = "", mine: Sequence[Pattern] = ()
+) -> Owner:
     """Whose code a kernel is.
 
     Args:
         demangled: The kernel's name.
         stack: The calls that led to the launch; None where they are unknown.
         files: The source files of the kernel's line table.
+        inside: The innermost range that the launch stands in. Frameworks name their operators so.
         mine: The user's patterns: kernels whose name or source file matches one are the user's.
     """
     if any(pattern.found_in(text) for pattern in mine for text in (demangled, *files)):
@@ -105,7 +110,9 @@ def owner_of(demangled: str, stack: CallStack | None, files: Collection[str], mi
     by_library = _by_library(stack) if stack else None
     if by_name and by_library and _DISTANCE[by_name.kind] > _DISTANCE[by_library.kind]:
         return by_name
-    return by_library or by_name or _by_package(files) or YOURS
+    # Native frames show the user's own extensions.
+    by_operator = None if stack and stack.native else _by_operator(inside)
+    return by_library or by_name or _by_package(files) or by_operator or YOURS
 
 
 def waits_for_peers(demangled: str) -> bool:
@@ -162,6 +169,12 @@ def _fits(known: _Known, module: str, caller: str) -> bool:
     return known.callers is None or bool(known.callers.search(caller))
 
 
+def _by_operator(inside: str) -> Owner | None:
+    """The framework whose operator launched the kernel: its own, or that of a library which it calls."""
+    known = _table().known
+    return next((each.owner for each in known if each.operators and each.operators.match(inside[:LONGEST])), None)
+
+
 def _by_package(files: Iterable[str]) -> Owner | None:
     """The Python package that the kernel's files are from."""
     packages = (found[1] for each in files if (found := _PACKAGE.search(_slashed(each))))
@@ -205,4 +218,4 @@ def _known(entry: dict[str, Any]) -> _Known:
         return re.compile("|".join(f"(?:{pattern})" for pattern in entry[key])) if key in entry else None
 
     owner = Owner(entry["kind"], entry["name"])
-    return _Known(owner, of("kernels"), of("modules"), of("callers"), of("sources"), of("headers"))
+    return _Known(owner, of("kernels"), of("modules"), of("callers"), of("sources"), of("headers"), of("operators"))

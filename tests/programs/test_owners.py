@@ -163,7 +163,14 @@ BY_NAME = [
     ("void gemmSN_TN_kernel<float, (int)128>(cublasGemmSmallNParams<float>)", CUBLAS),
     ("void cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4", CUBLAS),
     ("std::enable_if<!(T7), void>::type internal::gemvx::kernel<int, int, float>(T13)", CUBLAS),
+    (
+        "void scal_kernel<float, float, (int)1, (bool)1>(cublasTransposeParams<T2>, const T1 *, T1 *, const T2 *)",
+        CUBLAS,
+    ),
+    ("void dot_kernel<float, (int)128, cublasDotParams<cublasGemvTensor<const float>>>(T4)", CUBLAS),
+    ("void sgemm_largek_lds64<(bool)1, (bool)0, (int)5>(float *, const float *, const float *, int)", CUBLAS),
     ("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x64x32", CUDNN_),
+    ("void implicit_convolve_sgemm<float, float, (int)1024>(int, int, int, const T1 *, kernel_conv_params)", CUDNN_),
     ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64", CUDNN_),
     ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, (int)512>(cudnnTensorStruct)", CUDNN_),
     ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Owner("vendor", "NCCL")),
@@ -182,6 +189,7 @@ BY_NAME = [
     ("transposeCoalesced(float *, const float *, int)", YOUR_OWN),
     ("void mine::cudnnLike(float *)", YOUR_OWN),
     ("gemv2(float *)", YOUR_OWN),
+    ("void sgemm_shared<float>(const cublasHandle *, T1 *)", YOUR_OWN),
     ("fusion(float *)", YOUR_OWN),
     ("layer_norm_fusion", YOUR_OWN),
     ("triton_softmax", YOUR_OWN),
@@ -251,10 +259,38 @@ def test_a_backward_pass_has_no_python_frame() -> None:
     assert owner_of("nvjet_sm90_tst_64x32", frames, ()) == CUBLAS
 
 
+@pytest.mark.parametrize(
+    ("inside", "name", "files", "native", "owner"),
+    [
+        ("aten::conv2d, seq = 7", "void a_kernel_of_tomorrow<float>(T1 *)", (), (), PYTORCH),
+        ("aten::conv2d, seq = 7", "nvjet_sm90_tst_64x32", (), (), CUBLAS),
+        ("aten::add", "dense_kernel", (MINE,), (), YOUR_OWN),
+        ("aten::add", "void mine(float *)", (), (RUNTIME, "/home/me/mine.so"), YOUR_OWN),
+        ("mine::scale", "void mine(float *)", (), (), YOUR_OWN),
+        ("not aten::add", "void mine(float *)", (), (), YOUR_OWN),
+        ("", "void mine(float *)", (), (), YOUR_OWN),
+    ],
+)
+def test_what_an_operator_of_pytorch_launches_is_not_the_users(
+    inside: str, name: str, files: tuple[str, ...], native: tuple[str | tuple[str, str], ...], owner: Owner
+) -> None:
+    """Where native frames are missing: a range around Python's call stack is all that is known of the library."""
+    found = CallStack((Frame("step", MINE, 7),), (stack(*native) or CallStack()).native)
+    assert owner_of(name, found, files, inside) == owner
+
+
+def test_the_innermost_range_of_a_launch_counts() -> None:
+    profile = make_profile(*[Launch(instructions=())] * 2)
+    names = pd.Series(["kernel_of_tomorrow", "mine"], dtype="string")
+    ranges = {0: ("step", "aten::linear, seq = 3", "aten::addmm, seq = 3"), 1: ("aten::linear, seq = 3", "mine::scale")}
+    given = replace(profile, launches=profile.launches.assign(demangled=names), nvtx_ranges=ranges)
+    assert owners_of(given) == [PYTORCH, YOURS]
+
+
 @pytest.mark.parametrize("pattern", ["DeviceReduce", r"agent_.*\.cuh$", "^void cub"])
 def test_what_the_user_claims_is_theirs_whatever_else_shows(pattern: str) -> None:
-    assert owner_of(CUB_REDUCE, stack(*IN_TORCH), (CUB_FILE,), [compiled("nothing"), compiled(pattern)]) == YOURS
-    assert owner_of("nvjet_sm90", None, (), [compiled(pattern)]) == CUBLAS
+    assert owner_of(CUB_REDUCE, stack(*IN_TORCH), (CUB_FILE,), "", [compiled("nothing"), compiled(pattern)]) == YOURS
+    assert owner_of("nvjet_sm90", None, (), "", [compiled(pattern)]) == CUBLAS
 
 
 def test_a_claim_that_is_no_pattern_is_refused() -> None:
@@ -291,7 +327,7 @@ def test_the_line_that_calls_an_inlined_function_shows_the_owner_too() -> None:
 
 def test_the_table_holds_what_the_module_reads() -> None:
     table = tomllib.loads(resources.files("ncuview.programs").joinpath("owners.toml").read_text(encoding="utf-8"))
-    keys = {"kernels", "modules", "callers", "sources", "headers"}
+    keys = {"kernels", "modules", "callers", "sources", "headers", "operators"}
     for owner in table["owner"]:
         assert owner["kind"] in {"generated", "framework", "vendor"}
         assert owner.keys() - {"name", "kind"} <= keys
