@@ -280,13 +280,12 @@ def _own_waits_left(load: Load, effects: Mapping[str, Column], added: Mapping[st
 
 
 def bottlenecks_now(load: Load) -> list[str]:
-    """What limits each launch: a unit's word, ``launch`` or ``latency``; ``unknown`` where a unit was not measured."""
+    """What limits each launch: a unit's word, ``launch`` or ``latency``; ``unknown`` where a unit was not measured.
+
+    Latency is what no unit explains, so all units must be known for it.
+    """
     words = _bottlenecks(load.closeness(), load.latency())
-    # Latency is what no unit explains, so all units must be known.
-    explained = [
-        word not in {"latency", "launch", BLOCKS} or not load.missing(launch) for launch, word in enumerate(words)
-    ]
-    return [word if known else "unknown" for word, known in zip(words, explained, strict=True)]
+    return ["unknown" if word == "latency" and load.missing(launch) else word for launch, word in enumerate(words)]
 
 
 def _bottlenecks(closeness: Column, latency: Column) -> list[str]:

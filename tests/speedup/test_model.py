@@ -214,6 +214,13 @@ def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
     assert bottlenecks_now(load_of(Analysis(make_profile(without_metric(unit))))) == ["unknown"]
 
 
+def test_what_takes_all_the_time_is_the_bottleneck_whatever_is_unknown() -> None:
+    short = without_metric("tex").with_metrics({"gpu__time_duration.sum": 1_600.0, "launch__grid_size": 1.0})
+    load = load_of(Analysis(make_profile(short)))
+    assert load.missing(0)
+    assert bottlenecks_now(load) == ["launch"]
+
+
 @pytest.mark.parametrize("unit", SERVED)
 def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
     load = load_of(Analysis(make_profile(without_metric(unit, "@P0 IADD3 R1, R2, R3", "EXIT"))))
