@@ -83,8 +83,8 @@ def bound_sentence(ranked: Priorities) -> str:
         return f"{total}, and no advice saves any of it." if known else f"{total}."
     gain = ranked.speedup
     return (
-        f"{total}; with all first advice taken {duration(ranked.left_ns)} are left, {factor(gain.best)} faster"
-        f" ({gain.bounds}). The first alone gains {factor(_alone(ranked))}. The time"
+        f"{total}; with all first advice for kernels taken {duration(ranked.left_ns)} are left,"
+        f" {factor(gain.best)} faster ({gain.bounds}). The first alone gains {factor(_alone(ranked))}. The time"
         " between the kernels of the program is not included."
     )
 

@@ -200,7 +200,7 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
     for shown_text in (
         "All 3 launches were judged. Do this first transposeCoalesced",
         "All kernels 472.6 us in 3 launches of 3 kernels",
-        "With all advice taken 1.60x faster",
+        "With all advice for kernels taken 1.60x faster",
         "Near their peak 1 of 3",
         "Gate Fails 2 of 4 checks failed, 1 inconclusive",
         "transposeCoalesced Pad the tile by one column , coalesced.cu:63 2.18x faster",

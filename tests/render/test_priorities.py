@@ -77,7 +77,9 @@ def test_without_a_number_of_kernels_a_page_of_them_is_ranked_and_three_are_show
 
 def test_the_bound_is_of_all_kernels_together() -> None:
     words = " ".join(page(diagnosis()).split())
-    assert "Together they take 472.6 us; with all first advice taken 294.9 us are left, 1.60x faster" in words
+    assert (
+        "Together they take 472.6 us; with all first advice for kernels taken 294.9 us are left, 1.60x faster" in words
+    )
 
 
 def test_without_advice_no_gain_is_predicted() -> None:

@@ -74,7 +74,9 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
     if ranked.saved.best > 0:
         gain = ranked.speedup
         yield _figure(
-            "With all advice taken", f"{factor(gain.best)} faster", f"{gain.bounds}, {duration(ranked.left_ns)} left"
+            "With all advice for kernels taken",
+            f"{factor(gain.best)} faster",
+            f"{gain.bounds}, {duration(ranked.left_ns)} left",
         )
     near = [row for row in rows if _is_near_peak(row)]
     share = f"{fsum(row.group.share for row in near):.0%} of the time"

@@ -94,7 +94,7 @@ def _skeleton(part: _Json) -> Iterator[str]:
     times = part["times"]
     yield (
         f"{_count(part['reports'], 'report')}, {_quoted(part['gpus'])}: {duration(times['total_ns'])} in all,"
-        f" {duration(times['left_ns'])} with all first advice taken, {_gain(times['speedup'])}"
+        f" {duration(times['left_ns'])} with all first advice for kernels taken, {_gain(times['speedup'])}"
     )
     yield from _list("Changes of the program", part["changes"], _change_lines)
     yield from _list("Calls of the program", part["calls"], _call_lines)
