@@ -11,6 +11,7 @@ Dask keeps calls for workers that may come, without end. Not all clusters start 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -119,7 +120,11 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
+        log = logging.getLogger("distributed.client")
+        level = log.level
+        log.setLevel(logging.CRITICAL)  # a client that has lost its scheduler logs tracebacks of being closed
         self._client.close()
+        log.setLevel(level)
 
 
 def called(version: str, function: Callable[[Any], Any], argument: Any) -> Any:

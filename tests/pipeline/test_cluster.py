@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -89,7 +90,7 @@ def test_a_call_that_takes_long_is_waited_for(two: DaskProcesses, monkeypatch: p
         assert dict(cluster.results(asleep, [2.5])) == {2.5: 2.5}
 
 
-def test_the_end_of_the_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_the_scheduler_is_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr("ncuview.pipeline.cluster._CONNECT_S", 5)
     with dask_processes(0) as none, Cluster(none.address) as cluster:
         ending = Timer(0.5, none.end_scheduler)
@@ -97,6 +98,7 @@ def test_the_end_of_the_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(ToolError, match="scheduler ended"):
             list(cluster.results(doubled, [1]))
         ending.join()
+    assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
 
 
 def test_an_error_of_a_function_is_raised(two: DaskProcesses) -> None:
