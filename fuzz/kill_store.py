@@ -59,6 +59,7 @@ _LATEST = 1.2
 """The latest moment of a kill, as a share of the time that an undisturbed run takes."""
 _LONGEST_S = 120
 """Of a run of the command; one that takes longer hangs."""
+_MOST_SAID = 2_000
 _SESSION, _CREATED = 3, 2
 Kind = Literal["fork", "command", "dask", "dask-worker"]
 
@@ -84,6 +85,8 @@ class Ended(NamedTuple):
     """How many reports it reported as added."""
     disturbed: bool
     """Whether it, or a worker while it was going on, was killed."""
+    said: str = ""
+    """The end of what it wrote to its standard error."""
 
 
 class Running(Protocol):
@@ -204,7 +207,7 @@ class Commanded:
             _, said = self._process.communicate()
         done = [int(line.split(" of ")[0]) for line in said.splitlines() if line.endswith("new reports are done")]
         code = self._process.returncode
-        return Ended(code, max(done, default=0), code == -signal.SIGKILL)
+        return Ended(code, max(done, default=0), code == -signal.SIGKILL, said[-_MOST_SAID:])
 
 
 class WithKilledWorker(Commanded):
@@ -250,9 +253,9 @@ def trials(run: Run, seed: int, first: int = 0) -> Iterator[Trial]:
         for number in range(REPORTS):
             (reports / f"{number}.ncu-rep").write_bytes(changed_copy(data, number))
         contents = {hashlib.sha256(changed_copy(data, number)).hexdigest(): launches for number in range(REPORTS)}
-        longest = max(_undisturbed(run, reports, Path(folder, f"store{attempt}")) for attempt in range(2))
+        usual = min(_undisturbed(run, reports, Path(folder, f"store{attempt}")) for attempt in range(2))
         for number in count(first):
-            moment = random.Random(f"{seed} {number}").uniform(0, _LATEST * longest)
+            moment = random.Random(f"{seed} {number}").uniform(0, _LATEST * usual)
             to = Path(folder, f"s{number}")
             yield _trial(run, reports, to, contents, moment)
             shutil.rmtree(to, ignore_errors=True)
@@ -274,11 +277,11 @@ def _trial(run: Run, reports: Path, to: Path, expected: Mapping[str, int], momen
     wrong = _wrong(to, expected, killed.reported)
     there = len(_held(to))
     ended = other.wait()
-    wrong += [f"the killed run ended with {killed.code}"] if killed.code not in {0, -signal.SIGKILL} else []
-    wrong += [f"the other run ended with {ended.code}"] if ended.code else []
+    wrong += [] if killed.code in {0, -signal.SIGKILL} else [f"the killed run ended with {killed.code}: {killed.said}"]
+    wrong += [f"the other run ended with {ended.code}: {ended.said}"] if ended.code else []
     wrong += _wrong(to, expected, max(killed.reported, ended.reported))
     after = run(reports, to).wait()
-    wrong += [f"the run after it ended with {after.code}"] if after.code else []
+    wrong += [f"the run after it ended with {after.code}: {after.said}"] if after.code else []
     wrong += [] if _held(to) == expected else ["the run after it left reports out"]
     return Trial(killed.disturbed, tuple(wrong), there)
 
