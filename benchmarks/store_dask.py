@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+from fuzz.dask_processes import dask_processes
 from fuzz.kill_store import REPORT, changed_copy
 from ncuview.pipeline.store_add import add_reports
 from ncuview.reader.precheck import read_report
@@ -29,8 +30,6 @@ def main(
     rounds: Annotated[int, typer.Option(help="How often each cluster adds all reports.")] = 3,
 ) -> None:
     """Print the times and their ratio."""
-    from distributed import LocalCluster
-
     data = read_report(REPORT)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -41,10 +40,8 @@ def main(
         times: dict[int, list[float]] = {1: [], workers: []}
         for attempt in range(rounds):
             for count, found in times.items():
-                with LocalCluster(
-                    n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50
-                ) as cluster:
-                    address, to = cluster.scheduler_address, folder / f"store{count}-{attempt}"
+                with dask_processes(count) as cluster:
+                    address, to = cluster.address, folder / f"store{count}-{attempt}"
                     for warm in range(count):
                         add_reports(folder / "first", to=folder / f"warm{count}-{attempt}-{warm}", scheduler=address)
                     begun = time.perf_counter()

@@ -5,7 +5,8 @@ task.py has the form of the task; launches are written in the form of columns.py
 is the only module that imports ncu_report. NVIDIA's reader is native code that crashes on damaged files and never frees
 what it loads, so it runs in this process only, without rights and with limits on memory and time (sandbox.py).
 REHEARSAL is a shipped report that is read before the task arrives: what NVIDIA's libraries do once per process takes
-longer than reading most reports.
+longer than reading most reports, 0.4 s for the tables of the disassembler. A prepared process cannot be forked for each
+report: the disassembler works in a thread, for which its copy would wait for ever.
 """
 
 from __future__ import annotations

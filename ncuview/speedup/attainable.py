@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
@@ -123,11 +124,21 @@ def is_assumed(device: str) -> bool:
     return device not in _users() and str(shipped(device)["measured"]).startswith("never")
 
 
-def figure_columns(analysis: Analysis) -> dict[str, Column]:
+def figure_columns(analysis: Analysis) -> Mapping[str, Column]:
     """The GPU figures of each launch that rules read: ``gpu.NAME`` -> a column; NaN where a figure is unknown.
 
-    A figure that no table has for a GPU is derived from the attributes of the GPU in its report, where it can be.
+    A figure that no table has for a GPU is derived from the attributes of the GPU in its report, where it can be. They
+    are looked up once for an analysis: each rule asks for them.
     """
+    if analysis not in _COLUMNS:
+        _COLUMNS[analysis] = _figure_columns(analysis)
+    return _COLUMNS[analysis]
+
+
+_COLUMNS: WeakKeyDictionary[Analysis, Mapping[str, Column]] = WeakKeyDictionary()
+
+
+def _figure_columns(analysis: Analysis) -> dict[str, Column]:
     names, of_launch = np.unique(np.array(analysis.devices, dtype=object), return_inverse=True)
     gpus = [of_gpu(device) for device in names]
     own = [shipped_tables().get(device, {}).keys() | _users().get(device, {}).keys() for device in names]

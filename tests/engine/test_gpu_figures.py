@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from ncuview.base.errors import UnsafeExpression
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
+from ncuview.engine.evaluate import judge
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import shipped_rules
 from ncuview.gpus import FIGURE_NAMES
@@ -18,7 +20,8 @@ from ncuview.pipeline.profiled import read_with_sources
 from ncuview.reader.host_times import with_host_times_of
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Skipped
 from ncuview.records.profile import Profile
-from ncuview.speedup.attainable import figure_columns
+from ncuview.speedup import attainable
+from ncuview.speedup.attainable import figure_columns, of_gpu
 from tests.builders import H200
 
 OTHER = "NVIDIA Unheard-of"
@@ -96,3 +99,28 @@ def test_expressions_may_name_figures_and_no_other_attribute() -> None:
         compile_expression("x.blocks_per_ns", {"x", *FIGURE_NAMES})
     with pytest.raises(UnsafeExpression):
         compile_expression("gpu.unheard_of", {"x", *FIGURE_NAMES})
+
+
+def test_the_figures_are_looked_up_once_for_an_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+
+    def counted(device: str) -> attainable.Gpu:
+        looked_up.append(device)
+        return of_gpu(device)
+
+    monkeypatch.setattr(attainable, "of_gpu", counted)
+    analysis = Analysis(profile_on(H200, "transpose", "transposeCoalesced"))
+    for rule in shipped_rules():
+        judge(rule, analysis)
+    assert looked_up == [H200]
+
+
+def test_figures_are_forgotten_with_their_analysis() -> None:
+    analysis = Analysis(profile_on(H200, "transpose", "transposeCoalesced"))
+    gc.collect()
+    before = len(attainable._COLUMNS)
+    figure_columns(analysis)
+    assert len(attainable._COLUMNS) == before + 1
+    del analysis
+    gc.collect()
+    assert len(attainable._COLUMNS) == before

@@ -35,10 +35,9 @@ LOCAL = {
     "reader/child.py": {"socket"},
     "reader/task.py": {"socket"},
     "store/opened.py": {"connect"},
-    "pipeline/cluster.py": {"asyncio"},
 }
-"""A pair of sockets between two processes of ncuview, which takes descriptors of files from one to the other; DuckDB's
-connection to a database in this process; and the error of a call that a Dask scheduler, which the user names, ended."""
+"""A pair of sockets between two processes of ncuview, which takes descriptors of files from one to the other; and
+DuckDB's connection to a database in this process."""
 REACH_OUT = {"bind", "connect", "connect_ex", "create_connection", "create_server", "getaddrinfo", "listen", "sendto"}
 
 
