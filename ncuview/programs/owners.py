@@ -1,8 +1,9 @@
 """Whose code a kernel is: ``owner_of`` decides for one launch, ``owners_of`` for all launches of a ``Profile``.
 
 Patterns of the user come first. Then the strongest evidence decides: files of the kernel's line table, the innermost
-native library of the call stack, the kernel's name, the operator of a framework that launched it. ``owners.toml`` has
-the patterns of each owner. What nothing shows to be another's is the user's.
+native library of the call stack, the kernel's name. Without native frames the innermost Python function and the
+operator of a framework show who launched it. ``owners.toml`` has the patterns of each owner. What nothing shows to be
+another's is the user's.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Owner:
 
 
 YOURS = Owner("yours")
+_XLA, _IN_XLA = Owner("generated", "XLA"), Owner("framework", "XLA")
 _Expression = re.Pattern[str] | None
 _RESULT = re.compile(r"(?:void\s+|std::enable_if<.{0,200}?>::type\s+)?(?:(?:<unnamed>|\(anonymous namespace\))::)*")
 """What stands in a demangled name before the function's own namespaces."""
@@ -62,6 +64,7 @@ class _Table:
     waits_for_peers: re.Pattern[str]
     foreign: re.Pattern[str]
     caches: re.Pattern[str]
+    launchers: re.Pattern[str]
     inlined_packages: frozenset[str]
 
 
@@ -76,16 +79,21 @@ def owners_of(
         files: The source files of each launch's line table; None to find them in the profile.
     """
     files = files_of(profile) if files is None else files
-    found: dict[tuple[str, CallStack | None, frozenset[str], str], Owner] = {}
-    owners = []
+    shown: dict[tuple[str, CallStack | None, frozenset[str], str], Owner | None] = {}
+    keys = []
     for launch, demangled in enumerate(profile.launches["demangled"].tolist()):
         inside = profile.nvtx_ranges.get(launch, ("",))[-1:]
-        key = (demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()), "".join(inside))
-        if key not in found:
-            owner = owner_of(*key, mine)
-            found[key] = replace(owner, waits_for_peers=True) if waits_for_peers(demangled) else owner
-        owners.append(found[key])
-    return owners
+        keys.append((demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()), "".join(inside)))
+        if keys[-1] not in shown:
+            shown[keys[-1]] = _shown(*keys[-1], mine)
+    # Without native frames: a call of Python that launches what XLA compiled launches a whole graph, with kernels of
+    # libraries that XLA calls.
+    graphs = {key[1] for key, owner in shown.items() if owner == _XLA and key[1] and not key[1].native}
+    found = {}
+    for key, known in shown.items():
+        owner = known or (_IN_XLA if key[1] in graphs else YOURS)
+        found[key] = replace(owner, waits_for_peers=True) if waits_for_peers(key[0]) else owner
+    return [found[key] for key in keys]
 
 
 def owner_of(
@@ -100,6 +108,13 @@ def owner_of(
         inside: The innermost range that the launch stands in. Frameworks name their operators so.
         mine: The user's patterns: kernels whose name or source file matches one are the user's.
     """
+    return _shown(demangled, stack, files, inside, mine) or YOURS
+
+
+def _shown(
+    demangled: str, stack: CallStack | None, files: Collection[str], inside: str, mine: Sequence[Pattern]
+) -> Owner | None:
+    """The owner that the evidence shows; None where nothing shows one."""
     if any(pattern.found_in(text) for pattern in mine for text in (demangled, *files)):
         return YOURS
     known = _by_name(demangled)
@@ -111,8 +126,8 @@ def owner_of(
     if by_name and by_library and _DISTANCE[by_name.kind] > _DISTANCE[by_library.kind]:
         return by_name
     # Native frames show the user's own extensions.
-    by_operator = None if stack and stack.native else _by_operator(inside)
-    return by_library or by_name or _by_package(files) or by_operator or YOURS
+    by_call = None if stack and stack.native else _by_operator(inside) or _by_caller(stack)
+    return by_library or by_name or _by_package(files) or by_call
 
 
 def waits_for_peers(demangled: str) -> bool:
@@ -175,8 +190,17 @@ def _by_operator(inside: str) -> Owner | None:
     return next((each.owner for each in known if each.operators and each.operators.match(inside[:LONGEST])), None)
 
 
+def _by_caller(stack: CallStack | None) -> Owner | None:
+    """The installed package whose function is the innermost Python frame, unless it launches kernels of others."""
+    file = _slashed(stack.python[0].file) if stack and stack.python else ""
+    if not _PACKAGE.search(file) or _table().launchers.search(file):
+        return None
+    known = (each.owner for each in _table().known if each.modules and each.modules.search(file))
+    return next(known, None) or _by_package([file])
+
+
 def _by_package(files: Iterable[str]) -> Owner | None:
-    """The Python package that the kernel's files are from."""
+    """The Python package that files are from."""
     packages = (found[1] for each in files if (found := _PACKAGE.search(_slashed(each))))
     own = (package for package in packages if package not in _table().inlined_packages)
     return next((Owner("framework", package) for package in own), None)
@@ -209,6 +233,7 @@ def _table() -> _Table:
         waits_for_peers=re.compile("|".join(content["waits_for_peers"])),
         foreign=re.compile("|".join(content["foreign"])),
         caches=re.compile("|".join(content["caches"])),
+        launchers=re.compile(content["launchers"]),
         inlined_packages=frozenset(content["inlined_packages"]),
     )
 

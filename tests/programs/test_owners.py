@@ -170,6 +170,9 @@ BY_NAME = [
     ("void dot_kernel<float, (int)128, cublasDotParams<cublasGemvTensor<const float>>>(T4)", CUBLAS),
     ("void sgemm_largek_lds64<(bool)1, (bool)0, (int)5>(float *, const float *, const float *, int)", CUBLAS),
     ("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x64x32", CUDNN_),
+    ("void cask_plugin__5x_cudnn::xmma__5x_cudnn::init_device_workspace_kernel<float>(T1)", CUDNN_),
+    ("void trsv_ln_exec_up<float, (unsigned int)32>(int, const T1 *, long, T1 *, long, int *)", CUBLAS),
+    ("potrf_alg2_set_info(int, int, int *)", Owner("vendor", "cuSOLVER")),
     ("void implicit_convolve_sgemm<float, float, (int)1024>(int, int, int, const T1 *, kernel_conv_params)", CUDNN_),
     ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64", CUDNN_),
     ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, (int)512>(cudnnTensorStruct)", CUDNN_),
@@ -277,6 +280,40 @@ def test_what_an_operator_of_pytorch_launches_is_not_the_users(
     """Where native frames are missing: a range around Python's call stack is all that is known of the library."""
     found = CallStack((Frame("step", MINE, 7),), (stack(*native) or CallStack()).native)
     assert owner_of(name, found, files, inside) == owner
+
+
+@pytest.mark.parametrize(
+    ("file", "owner"),
+    [
+        (f"{SITE}/cupy/linalg/_decomposition.py", Owner("framework", "CuPy")),
+        (f"{SITE}/flash_attn/flash_attn_interface.py", Owner("vendor", "FlashAttention")),
+        (f"{SITE}/some_package/ops.py", Owner("framework", "some_package")),
+        (f"{SITE}/numba_cuda/numba/cuda/dispatcher.py", YOUR_OWN),
+        (f"{SITE}/triton/runtime/jit.py", YOUR_OWN),
+        (f"{SITE}/torch/_ops.py", YOUR_OWN),
+        (f"{SITE}/cupyx/jit/_interface.py", YOUR_OWN),
+        (MINE, YOUR_OWN),
+    ],
+)
+def test_the_innermost_python_function_shows_the_owner(file: str, owner: Owner) -> None:
+    """Where native frames are missing, such as for kernels of cuSOLVER that CuPy calls."""
+    called = CallStack((Frame("f", file, 3), Frame("<module>", MINE, 20)))
+    assert owner_of("potrs_of_tomorrow(int *)", called, ()) == owner
+    assert owner_of("potrs_of_tomorrow(int *)", replace(called, native=(Frame("", "/home/me/a.so", 0),)), ()) == YOURS
+
+
+def test_what_a_graph_of_xla_launches_is_not_the_users() -> None:
+    """XLA launches kernels of libraries; those of Pallas have lines in the user's files."""
+    profile = make_profile(*[Launch(instructions=())] * 5)
+    names = pd.Series(["loop_add_fusion", "trsv_of_tomorrow", "mine", "trsv_of_tomorrow", "claimed"], dtype="string")
+    jit, other = CallStack((Frame("step", MINE, 7),)), CallStack((Frame("step", MINE, 8),))
+    given = replace(
+        profile,
+        launches=profile.launches.assign(demangled=names),
+        call_stacks={0: jit, 1: jit, 2: jit, 3: other, 4: jit},
+    )
+    files = {2: frozenset({MINE})}
+    assert owners_of(given, [compiled("claimed")], files) == [XLA_, Owner("framework", "XLA"), YOURS, YOURS, YOURS]
 
 
 def test_the_innermost_range_of_a_launch_counts() -> None:
