@@ -147,12 +147,17 @@ def color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+_BETWEEN_LINES_S = 5.0
+"""A log of a program of a thousand launches needs no line for each."""
+
+
 class ProgressDisplay:
-    """ncu's progress on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
+    """ncu's progress on stderr: one line that is rewritten on a terminal, elsewhere a line in some seconds."""
 
     def __init__(self) -> None:
         self._rewrite = sys.stderr.isatty()
         self._shown = False
+        self._next_s = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -177,11 +182,12 @@ class ProgressDisplay:
         if detail() == "quiet":
             return
         self._shown = True
-        done = f"{progress.passes} passes" if progress.passes else "profiling"
+        done = f"{progress.passes} pass{'es'[: 2 * (progress.passes != 1)]}" if progress.passes else "profiling"
         elapsed = duration(1e9 * progress.elapsed_s, digits=3)
         line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {elapsed}"
         if self._rewrite:
             sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
             sys.stderr.flush()
-        elif progress.passes:
+        elif progress.passes and (progress.elapsed_s >= self._next_s or progress.index == 0):
+            self._next_s = progress.elapsed_s + _BETWEEN_LINES_S
             print_message(line)
