@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -17,8 +17,8 @@ STREAMS_AT = 0.5
 """A user's own kernel counts as streaming where it attains this share of the program's best bandwidth."""
 WIDENS = 2.5
 """Floating-point types widen by 2: a cast that writes more than this many times what it reads decodes bytes."""
-
-
+EQUAL = 0.01
+"""Counts of the same bytes differ by no larger share: a report counts parameters and instructions as well."""
 READS = 3.5
 """A softmax reads its input up to twice, its backward pass three arrays of that size."""
 PRODUCTS = {"linear", "matmul", "addmm", "mm", "bmm", "conv1d", "conv2d", "conv3d", "einsum"}
@@ -40,7 +40,10 @@ def chains(program: Program) -> Iterator[Candidate]:
 
 
 def _of_library(program: Program) -> Iterator[list[int]]:
-    for run in streams(program):
+    of_framework = (
+        list(part) for run in streams(program) for _, part in groupby(run, key=program.frameworks.__getitem__)
+    )
+    for run in of_framework:  # CuPy does not fuse a reduction of CUB
         for chain in linked(program, run):
             large = sizable(program, chain)
             computing = [number for number in large if program.kinds[number] not in {"cast", "copy", "create"}]
@@ -99,13 +102,29 @@ def conversions(program: Program) -> Iterator[Candidate]:
         if program.kinds[number] in {"softmax", "norm", "reduction"}
         and any(0.8 * size <= program.read[number] <= READS * size for size in wide)
     ]
-    time = program.time_of(casts)
+    halved = _reads_all(program, casts)
+    later = [number for number in later if number not in halved]
+    time = program.time_of(casts) + program.time_of(halved) / 2
     yield Candidate(
-        (*casts, *later),
+        (*casts, *halved, *later),
         tuple(number for number in casts if not program.calls[number].backward) or tuple(casts),
         Estimate(time, time + program.time_of(later) / 4, time + program.time_of(later) / 2),
         len(casts),
     )
+
+
+def _reads_all(program: Program, casts: Sequence[int]) -> set[int]:
+    """The launches that read what casts just before them made twice as wide, and nothing else: half of it is left."""
+    found, asked = set[int](), {*casts}
+    for number in range(casts[0] + 1, len(program.launches)):
+        first = number
+        while first - 1 in asked and _wide(program, first - 1):
+            first -= 1
+        wide = 2 * program.read[first:number].sum()
+        one_place = {program.places[before] for before in range(first, number)} == {program.places[number]}
+        if number not in asked and one_place and abs(program.read[number] - wide) <= EQUAL * wide:
+            found.add(number)
+    return found
 
 
 def _asked(program: Program, number: int) -> bool:
