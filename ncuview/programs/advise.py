@@ -95,13 +95,15 @@ def advise(
         ]
     found = _without_generic(program, found)
     found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
-    findings, taken = [], set[int]()
+    kept, taken = list[Found](), set[int]()
     for rule, candidate in found:
         left = candidate if rule.change in BETWEEN else _apart_from(program, candidate, taken)
         if _step_saved(program, left) >= LEAST * program.step_ns:
-            findings.append(_finding(program, rule, left))
+            kept.append((rule, left))
             taken |= set() if rule.change in BETWEEN else {*left.launches}
-    return tuple(findings)
+    removed = sum(candidate.removed for _, candidate in kept)
+    kept.sort(key=lambda pair: _saved_after(program, pair, removed), reverse=True)
+    return tuple(_finding(program, rule, candidate) for rule, candidate in kept)
 
 
 def _without_generic(program: Program, found: Sequence[Found]) -> list[Found]:
@@ -132,6 +134,13 @@ def is_of(trace: KernelTrace, launches: int) -> bool:
 def _step_saved(program: Program, candidate: Candidate) -> float:
     """The kernel time, and the time between kernels, that goes away with a candidate."""
     return candidate.saved.best + candidate.removed * program.gap_ns
+
+
+def _saved_after(program: Program, found: Found, removed: float) -> float:
+    """The time of the step that a change saves after those that remove so many launches, and the gaps beside them."""
+    rule, candidate = found
+    share = 1 - removed / len(program.launches) if rule.change == "launch_overhead" else 1.0
+    return share * _step_saved(program, candidate)
 
 
 def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> ProgramFinding:

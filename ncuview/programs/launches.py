@@ -108,6 +108,21 @@ class Program:
         return self.total_ns + self.gap_ns * len(self.launches) + self.waits_ns
 
     @cached_property
+    def counted(self) -> Column:
+        """Nanoseconds that the launch took whose bytes each launch has, at most.
+
+        Counters of one launch stand for all of its kernel and grid, which may be on arrays of other sizes.
+        """
+        longest: dict[tuple[object, ...], float] = defaultdict(float)
+        keys = [
+            (each.demangled or each.kernel, each.grid, each.block, each.bytes_read, each.bytes_written)
+            for each in self.launches
+        ]
+        for key, duration in zip(keys, self.duration, strict=True):
+            longest[key] = max(longest[key], float(duration))
+        return np.array([longest[key] for key in keys], dtype=np.float64)
+
+    @cached_property
     def bandwidth(self) -> float:
         """The most bytes a nanosecond that a launch moves; 0 where no bytes are known."""
         return self.bandwidth_of(range(len(self.launches)))
@@ -115,8 +130,8 @@ class Program:
     def bandwidth_of(self, numbers: Iterable[int]) -> float:
         """The most bytes a nanosecond that one of the launches moves; 0 where no bytes are known."""
         chosen = list(numbers)
-        rates = self.moved[chosen] / self.duration[chosen]
-        long_enough = rates[(self.duration[chosen] >= SHORT_NS) & np.isfinite(rates)]
+        rates = self.moved[chosen] / self.counted[chosen]
+        long_enough = rates[(self.counted[chosen] >= SHORT_NS) & np.isfinite(rates)]
         return float(long_enough.max(initial=0.0))
 
     def time_of(self, numbers: Iterable[int]) -> float:

@@ -468,6 +468,16 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
     assert found[0].change == "batch_calls"
 
 
+def test_a_graph_comes_after_what_removes_the_launches() -> None:
+    """An optimizer of 208 launches, and 100 others: a fused one takes two thirds of the gaps away, a graph the rest."""
+    others = rounds(50, product(1, 1, 8), launch("gelu", 1, 1, line=51, function="forward", us=4))
+    launches = [*others, *backward_products(4, us=8), *adam(tensors=16, size=1)]
+    trace = traced(len(launches), gap_ns=11_000)
+    assert [each.change for each in advise(launches, trace)] == ["optimizer", "launch_overhead"]
+    fewer = [*rounds(4, *others), *backward_products(4, us=8), *adam(tensors=16, size=1)]
+    assert advise(fewer, traced(len(fewer), gap_ns=11_000))[0].change == "launch_overhead"
+
+
 UPDATES = rounds(60, *[launch(word, 8, 4, line=9, us=4) for word in ("mul", "sub", "copy_")])
 
 
