@@ -7,8 +7,8 @@ from itertools import groupby
 
 import numpy as np
 
-from ncuview.programs.launches import SHORT_NS, Candidate, Program, by_place, saved_of
-from ncuview.programs.traffic import fused_rest, linked, sizable, streams
+from ncuview.programs.launches import SHORT_NS, Candidate, Program, by_place, saved_of, together
+from ncuview.programs.traffic import fused_rest, linked, sizable, streams, word_of
 from ncuview.records.program import Estimate
 
 FEWEST = 3
@@ -40,19 +40,21 @@ def chains(program: Program) -> Iterator[Candidate]:
 
 
 def _of_library(program: Program) -> Iterator[list[int]]:
-    of_framework = (
-        list(part) for run in streams(program) for _, part in groupby(run, key=program.frameworks.__getitem__)
-    )
-    for run in of_framework:  # CuPy does not fuse a reduction of CUB
-        for chain in linked(program, run):
-            large = sizable(program, chain)
-            computing = [number for number in large if program.kinds[number] not in {"cast", "copy", "create"}]
-            if (
-                len(large) >= FEWEST
-                and len(computing) > 1
-                and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0]))
-            ):
-                yield chain
+    """Chains of places that have one of three launches or more: what is fused there is the whole function.
+
+    Launches of another framework than the ones before, such as sums by CUB in CuPy, stay launches of their own.
+    """
+    parts = (list(part) for run in streams(program) for _, part in groupby(run, key=program.frameworks.__getitem__))
+    found = [chain for part in parts for chain in linked(program, part) if _computes(program, chain)]
+    places = {program.places[chain[0]] for chain in found if len(sizable(program, chain)) >= FEWEST}
+    yield from (chain for chain in found if program.places[chain[0]] in places)
+
+
+def _computes(program: Program, chain: Sequence[int]) -> bool:
+    """Whether a chain has two sizable launches that do more than copy, and none that XLA has fused already."""
+    large = sizable(program, chain)
+    computing = [number for number in large if program.kinds[number] not in {"cast", "copy", "create"}]
+    return len(computing) > 1 and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0]))
 
 
 def _is_eager(program: Program, number: int) -> bool:
@@ -154,6 +156,14 @@ def _wide(program: Program, number: int) -> float:
     return float(written) if written > 1.3 * read else 0.0
 
 
+def _by_channel(program: Program) -> Iterator[Candidate]:
+    """Batch normalisations in NCHW, a block for each channel of an image: in NHWC at best as fast as bytes move."""
+    for number in range(len(program.launches)):
+        if word_of(program, number) == "batch_norm" and program.moved[number] > 0 < program.bandwidth:
+            time, least = float(program.duration[number]), float(program.moved[number] / program.bandwidth)
+            yield Candidate((number,), (), saved_of(time, least, time))
+
+
 def layouts(program: Program) -> Iterator[Candidate]:
     """PROG003: kernels that only change the layout around convolutions, and copies that transpose."""
     around = [number for number, kind in enumerate(program.kinds) if kind == "layout"]
@@ -161,7 +171,8 @@ def layouts(program: Program) -> Iterator[Candidate]:
         time = program.time_of(around)
         kept = program.time_of([around[0], around[-1]]) if len(around) > 2 else time
         forward = tuple(number for number in around if program.calls[number].line) or tuple(around)
-        yield Candidate(tuple(around), forward, saved_of(time, 0.0, kept), len(around))
+        conversions_ = Candidate(tuple(around), forward, saved_of(time, 0.0, kept), len(around))
+        yield together([conversions_, *_by_channel(program)])
     copies = [number for number, kind in enumerate(program.kinds) if kind == "copy" and program.calls[number].line]
     slow = [
         number

@@ -20,6 +20,9 @@ NOWHERE = Call("", 0, "")
 SHORT_NS = 5_000.0
 """Launches below it measure no bandwidth: starting takes most of their time."""
 
+OTHER_SIZE = 1.25
+"""Launches of one kernel and grid whose times differ by more move other bytes: those of one size vary less."""
+
 
 class Place(NamedTuple):
     """The user's function and the library function that launches come from; the same for all operators of one code."""
@@ -50,12 +53,12 @@ class Program:
     @cached_property
     def read(self) -> Column:
         """Bytes from device memory."""
-        return np.array([launch.bytes_read for launch in self.launches], dtype=np.float64)
+        return np.array([launch.bytes_read for launch in self.launches], dtype=np.float64) * self._size
 
     @cached_property
     def written(self) -> Column:
         """Bytes to device memory."""
-        return np.array([launch.bytes_written for launch in self.launches], dtype=np.float64)
+        return np.array([launch.bytes_written for launch in self.launches], dtype=np.float64) * self._size
 
     @cached_property
     def fma(self) -> Column:
@@ -108,19 +111,22 @@ class Program:
         return self.total_ns + self.gap_ns * len(self.launches) + self.waits_ns
 
     @cached_property
-    def counted(self) -> Column:
-        """Nanoseconds that the launch took whose bytes each launch has, at most.
+    def _size(self) -> Column:
+        """What share of the counted bytes a launch moves, by their times.
 
-        Counters of one launch stand for all of its kernel and grid, which may be on arrays of other sizes.
+        Counters of the first launch stand for all of its kernel and grid, which may be on arrays of other sizes.
         """
-        longest: dict[tuple[object, ...], float] = defaultdict(float)
+        first: dict[tuple[object, ...], float] = {}
         keys = [
             (each.demangled or each.kernel, each.grid, each.block, each.bytes_read, each.bytes_written)
             for each in self.launches
         ]
         for key, duration in zip(keys, self.duration, strict=True):
-            longest[key] = max(longest[key], float(duration))
-        return np.array([longest[key] for key in keys], dtype=np.float64)
+            first.setdefault(key, float(duration))
+        counted = np.array([first[key] for key in keys], dtype=np.float64)
+        share = self.duration / counted
+        other = (share < 1 / OTHER_SIZE) | (share > OTHER_SIZE)
+        return np.where(other & (np.minimum(self.duration, counted) >= SHORT_NS), share, 1.0)
 
     @cached_property
     def bandwidth(self) -> float:
@@ -130,8 +136,8 @@ class Program:
     def bandwidth_of(self, numbers: Iterable[int]) -> float:
         """The most bytes a nanosecond that one of the launches moves; 0 where no bytes are known."""
         chosen = list(numbers)
-        rates = self.moved[chosen] / self.counted[chosen]
-        long_enough = rates[(self.counted[chosen] >= SHORT_NS) & np.isfinite(rates)]
+        rates = self.moved[chosen] / self.duration[chosen]
+        long_enough = rates[(self.duration[chosen] >= SHORT_NS) & np.isfinite(rates)]
         return float(long_enough.max(initial=0.0))
 
     def time_of(self, numbers: Iterable[int]) -> float:

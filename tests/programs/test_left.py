@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncuview.programs.advise import advise
+from ncuview.programs.launches import Program
 from ncuview.records.program import ProgramLaunch
 from tests.programs.sequences import backward_products, launch, layer_norm, loss, product, rounds, streaming
 
@@ -124,3 +125,59 @@ def test_what_reads_widened_copies_alone_reads_half() -> None:
     assert finding.saved_ns.best == pytest.approx(4 * (casts + 200_000))
     (finding,) = advise(rounds(4, *wide, other))
     assert finding.saved_ns.best == pytest.approx(4 * casts)
+
+
+BATCH_NORM = "void at::native::batch_norm_transform_input_channels_last_kernel<c10::BFloat16, float, c10::BFloat16>(T1)"
+
+
+def normalised(*, residual: bool, us: float = 50, layout: str = "") -> list[ProgramLaunch]:
+    """A convolution with a batch normalisation of known statistics, perhaps a residual, and a ReLU in NHWC."""
+    residuals = [launch("add_", 200, 100, line=31)] if residual else []
+    around = [launch("conv2d", 100, 100, kernel=layout, line=31, us=50)] if layout else []
+    return [
+        *around,
+        launch("conv2d", 100, 100, line=31, us=60, tensor=60.0),
+        launch("batch_norm", 100, 100, line=31, kernel=BATCH_NORM, us=us),
+        *residuals,
+        launch("relu_", 100, 100, line=31),
+    ]
+
+
+def test_a_batch_norm_of_known_statistics_is_fused_with_what_follows() -> None:
+    """Where a function has a chain of three launches, its pairs are fused as well; pairs alone are no chain."""
+    (finding,) = advise(normalised(residual=True) + normalised(residual=False))
+    assert finding.change == "fuse"
+    assert finding.launches == (1, 2, 3, 5, 6)
+    assert not advise(normalised(residual=False) * 2)
+
+
+def test_batch_norms_gain_with_the_layout() -> None:
+    """In NCHW a normalisation takes four times what its bytes take; how much of it goes away is not known."""
+    layout = "void cudnn::nchwToNhwcKernel<float>(T1)"
+    fast, slow = (
+        next(
+            each
+            for each in advise(normalised(residual=False, us=us, layout=layout) * 2)
+            if each.change == "memory_format"
+        )
+        for us in (50, 200)
+    )
+    assert slow.saved_ns.low == fast.saved_ns.low
+    assert slow.saved_ns.high == pytest.approx(fast.saved_ns.high + 2 * 150_000)
+    assert slow.saved_ns.best == pytest.approx(fast.saved_ns.best + 2 * 100_000)
+
+
+def test_counters_of_one_launch_are_not_those_of_smaller_arrays() -> None:
+    """One launch of a kernel and grid is counted: another one, on a quarter of the bytes, is no faster than memory."""
+    large, small = (launch("relu_", 200, 200, us=us) for us in (100, 25))
+    program = Program([large, small, large])
+    assert program.bandwidth == pytest.approx(4e6 / 1e3)
+    assert program.read.tolist() == [200e6, 50e6, 200e6]
+    assert Program([large, replace(small, bytes_read=199e6)]).read.tolist() == [200e6, 199e6]
+
+
+def test_times_of_one_size_vary() -> None:
+    program = Program([launch("relu_", 200, 200, us=us) for us in (100, 110, 92)])
+    assert program.read.tolist() == [200e6] * 3
+    short = Program([launch("relu_", 0.1, 0.1, us=us) for us in (2, 3)])
+    assert short.read.tolist() == [0.1e6] * 2, "a launch of few microseconds does not measure its bytes"
