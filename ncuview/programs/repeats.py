@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 
 from ncuview.programs.kinds import Kind
-from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
+from ncuview.programs.launches import Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import word_of, work_of
 from ncuview.records.program import Estimate
 
@@ -23,6 +25,10 @@ MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", 
 """Operators whose results follow from no tensor."""
 ON_DATA = {"masked_fill", "softmax", "log_softmax", "dropout", "native_dropout", "gelu", "silu", "relu", "layer_norm"}
 """Operators whose input is rarely a constant."""
+PARAMETRIC: frozenset[Kind] = frozenset({"product", "convolution", "attention", "optimizer"})
+"""Kinds that take parameters, which differ between layers."""
+_UNIQUE = re.compile(r"DeviceUniqueByKey|DeviceRunLengthEncode|DeviceSelectUnique")
+"""CUB's kernels that keep one of equal values."""
 FITS = 0.4
 """The share of L2 that an array may take and be kept, so that a report does not show that it was written."""
 GROWS = 4.0
@@ -98,23 +104,45 @@ def _batched(program: Program, loop: Sequence[int]) -> Candidate:
 
 
 def same_again(program: Program) -> Iterator[Candidate]:
-    """PROG010: launches from the same lines that start from no tensor, and are repeated with equal bytes."""
-    parts: dict[tuple[Place, tuple[object, ...]], list[list[int]]] = defaultdict(list)
-    for place, run in program.runs():
-        for part in _without_products(program, run):
-            made = next((at for at, number in enumerate(part) if word_of(program, number) in MAKERS), None)
-            if made is not None and len(constant := _constant(program, part[made:])) > 1:
-                parts[place, tuple(_signature(program, number) for number in constant)].append(constant)
-    found = []
+    """PROG010: launches from the same lines that start from no tensor, or from equal values, with equal bytes."""
+    parts: dict[tuple[object, ...], list[list[int]]] = defaultdict(list)
+    for constant in (*_of_equal_values(program), *_of_makers(program)):
+        if len(constant) > 1:
+            parts[tuple(_signature(program, number) for number in constant)].append(constant)
+    found, taken = [], set[int]()
     for again in parts.values():
-        equal = [part for part in again if _same_bytes(program, again[0], part)]
+        equal = [part for part in again if _same_bytes(program, again[0], part) and not taken & {*part}]
         if len(equal) > 1:
             launches = [number for part in equal for number in part]
+            taken |= {*launches}
             time = program.time_of(launches)
             once = max(program.time_of(part) for part in equal)
             removed = len(launches) - len(equal[0])
             found.append(Candidate(tuple(launches), tuple(launches), saved_of(time, once, once), removed))
     yield from by_place(program, found)
+
+
+def _of_makers(program: Program) -> Iterator[list[int]]:
+    """Parts of runs from an operator that takes no tensor to the first that takes data."""
+    for _, run in program.runs():
+        for part in _without_products(program, run):
+            made = next((at for at, number in enumerate(part) if word_of(program, number) in MAKERS), None)
+            if made is not None:
+                yield _constant(program, part[made:])
+
+
+def _of_equal_values(program: Program) -> Iterator[list[int]]:
+    """Calls of a function that drop repeated values of an array: how many are left decides the grids of what follows.
+
+    Where these are the same each time, so are the values; those are indices, which activations are not.
+    """
+    called = groupby(range(len(program.launches)), key=lambda number: program.places[number][:2])
+    for (_, function), run in called:
+        numbers = list(run)
+        kinds = {program.kinds[number] for number in numbers}
+        unique = any(_UNIQUE.search(program.launches[number].kernel) for number in numbers[:-1])
+        if function and unique and not kinds & PARAMETRIC and not program.calls[numbers[0]].backward:
+            yield numbers
 
 
 def _constant(program: Program, part: Sequence[int]) -> list[int]:
@@ -133,7 +161,7 @@ def _constant(program: Program, part: Sequence[int]) -> list[int]:
 def _without_products(program: Program, run: Sequence[int]) -> Iterator[list[int]]:
     part: list[int] = []
     for number in run:
-        if program.kinds[number] in {"product", "convolution", "attention", "optimizer"}:
+        if program.kinds[number] in PARAMETRIC:
             if part:
                 yield part
             part = []
@@ -145,7 +173,7 @@ def _without_products(program: Program, run: Sequence[int]) -> Iterator[list[int
 
 def _same_bytes(program: Program, first: Sequence[int], other: Sequence[int]) -> bool:
     """Whether both read the same, which a report does not always say; L2 makes writes vary."""
-    a, b = program.read[list(first)], program.read[list(other)]
+    a, b = (np.array([program.launches[number].bytes_read for number in part]) for part in (first, other))
     return bool((np.abs(a - b) <= SAME * np.maximum(a, b) + 65_536).all())
 
 

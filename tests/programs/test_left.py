@@ -181,3 +181,29 @@ def test_times_of_one_size_vary() -> None:
     assert program.read.tolist() == [200e6] * 3
     short = Program([launch("relu_", 0.1, 0.1, us=us) for us in (2, 3)])
     assert short.read.tolist() == [0.1e6] * 2, "a launch of few microseconds does not measure its bytes"
+
+
+def graph_of(edges: int, *, line: int = 15) -> list[ProgramLaunch]:
+    """A graph brought into order: sorted, without repeated edges, of which so many blocks are left."""
+    unique = "void at_cuda_detail::cub::DeviceUniqueByKeySweepKernel<Policy>(T1)"
+    return [
+        launch("cat", 67, 67, line=line, function="normalised", library="torch_geometric/utils/loop.py:loops"),
+        *[launch("coalesce", 67, 67, line=17, function="normalised", kernel="DeviceMergeSortMergeKernel")] * 4,
+        launch("coalesce", 67, 67, line=17, function="normalised", kernel=unique),
+        launch("coalesce", 90, 14, line=17, function="normalised", us=600, kernel="values", grid=edges),
+    ]
+
+
+def test_equal_numbers_of_unique_values_are_equal_values() -> None:
+    layers = [[*graph_of(1049947), *LAYER] for _ in range(4)]
+    (finding,) = advise([each for layer in layers for each in layer])
+    assert finding.change == "repeated_work"
+    once = sum(each.duration_ns for each in graph_of(1049947))
+    assert finding.saved_ns.best == pytest.approx(3 * once), "with the launches of a library before the sort"
+
+
+def test_other_numbers_of_unique_values_are_other_values() -> None:
+    layers = [[*graph_of(1049947 + number), *LAYER] for number in range(4)]
+    assert "repeated_work" not in {each.change for each in advise([each for layer in layers for each in layer])}
+    sorts = [each for each in graph_of(1049947) if "Unique" not in each.demangled]
+    assert "repeated_work" not in {each.change for each in advise([*sorts, *LAYER] * 4)}
