@@ -50,7 +50,8 @@ def loops(program: Program) -> Iterator[Candidate]:
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
         kept = any(_is_kept(program, number) for number in loop[:period])
         if start >= end and (joined or kept) and _is_batchable(program, loop):
-            found.append(_batched(program, [*loop, stop] if joined else loop))
+            rounds = len(loop) // period
+            found.append(_batched(program, [*loop, stop] if joined else loop, rounds))
             end = stop
     yield from by_place(program, found)
 
@@ -86,21 +87,35 @@ def _is_kept(program: Program, number: int) -> bool:
     )
 
 
-def _batched(program: Program, loop: Sequence[int]) -> Candidate:
+def _gradients(program: Program, loop: Sequence[int], rounds: int) -> list[int]:
+    """The backward pass of the operators of a loop, where it is as many times the same kernels."""
+    words = {program.calls[number].operator.strip("_") for number in loop}
+    found = [
+        number
+        for number, call in enumerate(program.calls)
+        if call.backward and call.operator.strip("_") in words - {""}
+    ]
+    kernels = [program.launches[number].demangled for number in found]
+    length, rest = divmod(len(found), rounds)
+    return found if not rest and kernels == kernels[:length] * rounds else []
+
+
+def _batched(program: Program, loop: Sequence[int], rounds: int) -> Candidate:
     """A batched launch fills the GPU: what is left is the use of the busiest unit, or all but the starts.
 
     Only launches outside of the loop show what bandwidth the GPU has.
     """
-    duration = program.duration[list(loop)]
-    rates = (
-        program.moved[list(loop)]
-        / duration
-        / (program.bandwidth_of({*range(len(program.launches))} - {*loop}) or np.inf)
-    )
-    used = np.nanmax([rates, program.fma[list(loop)] / 100, program.tensor[list(loop)] / 100, 0 * duration], axis=0)
+    gradients = _gradients(program, loop, rounds)
+    everything = [*loop, *gradients]
+    duration = program.duration[everything]
+    others = program.bandwidth_of({*range(len(program.launches))} - {*everything})
+    rates = program.moved[everything] / duration / (others or np.inf)
+    pipes = program.fma[everything] / 100, program.tensor[everything] / 100
+    used = np.nanmax([rates, *pipes, 0 * duration], axis=0)
     low = float(np.maximum(duration - program.gpu.start_ns, duration * used).clip(min=0.0, max=duration).sum())
     high = float((duration * np.minimum(used, 1.0)).sum())
-    return Candidate(tuple(loop), tuple(loop), saved_of(float(duration.sum()), high, low), len(loop) - 2)
+    removed = len(loop) - 2 + len(gradients) * (1 - 1 / rounds)
+    return Candidate(tuple(everything), tuple(loop), saved_of(float(duration.sum()), high, low), removed)
 
 
 def same_again(program: Program) -> Iterator[Candidate]:
