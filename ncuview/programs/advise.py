@@ -12,7 +12,7 @@ import numpy as np
 from ncuview.programs.composites import attentions, losses, normalizations
 from ncuview.programs.elementwise import chains, conversions, layouts
 from ncuview.programs.launches import Candidate, Program
-from ncuview.programs.operators import appended, messages, one_hot_products, sorted_for_few
+from ncuview.programs.operators import appended, messages, one_hot_products, real_transforms, sorted_for_few
 from ncuview.programs.optimizers import optimizers
 from ncuview.programs.products import on_fma_pipes
 from ncuview.programs.repeats import host_work, launch_gaps, loops, same_again
@@ -46,6 +46,7 @@ DETECTORS: Mapping[str, Detector] = {
     "PROG014": sorted_for_few,
     "PROG015": one_hot_products,
     "PROG016": host_work,
+    "PROG017": real_transforms,
 }
 LEAST = 0.1
 """A change that saves less of the step is no advice."""

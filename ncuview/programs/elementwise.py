@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from ncuview.programs.launches import SHORT_NS, Candidate, Program, by_place, saved_of, together
+from ncuview.programs.operators import REAL_TO_COMPLEX
 from ncuview.programs.traffic import fused_rest, linked, sizable, streams, word_of
 from ncuview.records.program import Estimate
 
@@ -130,8 +131,13 @@ def _reads_all(program: Program, casts: Sequence[int]) -> set[int]:
 
 
 def _asked(program: Program, number: int) -> bool:
-    """Whether a cast is an operator of its own: autocast's are inside of products, and follow the weights."""
+    """Whether a cast is an operator of its own: autocast's are inside of products, and follow the weights.
+
+    Real arrays are made complex by what transforms them.
+    """
     call = program.calls[number]
+    if REAL_TO_COMPLEX.match(program.launches[number].kernel):
+        return False
     read, written = program.read[number], program.written[number]
     if np.isfinite(read) and np.isfinite(written) and written >= WIDENS * max(read, 1):
         return False
