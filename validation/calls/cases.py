@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ncuview.profiling.hook.ncuview_kernel_trace import LONGEST_LAUNCH_GAP_NS
 from ncuview.programs.advise import BETWEEN, advise
 from ncuview.records.program import Call, KernelTrace, ProgramFinding, ProgramLaunch
+from ncuview.speedup.attainable import program_figures
 from validation.calls.labels import (
     IN_VIEW,
     Unit,
@@ -83,7 +84,7 @@ def case_of(recorded: Recorded, source: Path, written: Mapping[str, Any]) -> Cas
     unit = unit_of(written)
     whole_ns = max(kernel_ns, wall_ms * 1e6) if unit == "wall_ms" and isfinite(wall_ms) else kernel_ns
     places = _Places(source, written, recorded.launches)
-    findings = advise(recorded.launches, _trace_of(source, recorded))
+    findings = advise(recorded.launches, _trace_of(source, recorded), program_figures(recorded.device))
     return Case(
         Step(recorded.program, recorded.variant),
         label_of(source, written),
