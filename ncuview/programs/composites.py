@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ncuview.programs.kinds import Kind
-from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
+from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of, together
 from ncuview.programs.traffic import AGREES, ends, sizable, streams, word_of
 
 _Left = Callable[[Program, Sequence[list[int]], Sequence[int]], tuple[float, float]]
@@ -46,6 +46,9 @@ thread reads four elements. A block takes as long for a shorter row."""
 def attentions(program: Program) -> Iterator[Candidate]:
     """PROG004: a product, a softmax and a product from one function."""
     found = [_attention(program, part, products) for part, products in _written_out(program)]
+    back = [_attention_backward(program, part) for part in _between_gradients(program)]
+    if len(back) == len(found):  # the last one comes first
+        found = [together(pair) for pair in zip(found, reversed(back), strict=True)]
     found += [_attention(program, part, products) for part, products in _scores_of_xla(program)]
     yield from by_place(program, found)
 
@@ -119,14 +122,40 @@ def _scores_of_xla(program: Program) -> Iterator[tuple[list[int], tuple[int, int
                 yield [first, *between, second], (first, second)
 
 
-def _attention(program: Program, part: Sequence[int], products: tuple[int, int]) -> Candidate:
-    """What is left is the products, at best as busy as the program's best one and without the masked half."""
-    words = {word_of(program, number) for number in part}
-    slow = program.time_of(products)
+def _between_gradients(program: Program) -> Iterator[list[int]]:
+    """The backward pass of a softmax between two products before it and two after it: gradients of both operands."""
+    products = [number for number, call in enumerate(program.calls) if call.backward and _is_product(program, number)]
+    for first, second in pairwise(products):
+        between = range(first + 1, second)
+        softmax = any(program.kinds[number] == "softmax" for number in between)
+        streaming = all(program.kinds[number] in _BETWEEN and program.calls[number].backward for number in between)
+        if softmax and streaming and {first - 1, second + 1} <= {*products}:
+            yield list(range(first - 1, second + 2))
+
+
+def _is_product(program: Program, number: int) -> bool:
+    return program.kinds[number] == "product"
+
+
+def _attention_backward(program: Program, part: Sequence[int]) -> Candidate:
+    """What is left is the products, and the scores' once more, which are not kept."""
+    products = [number for number in part if _is_product(program, number)]
+    fast, slow = ((len(products) + 1) / len(products) * time for time in _products(program, products))
+    return Candidate(tuple(part), (), saved_of(program.time_of(part), fast, slow), len(part) - 1)
+
+
+def _products(program: Program, products: Sequence[int]) -> tuple[float, float]:
+    """The time of products if each were as busy as the program's best one, and as it is."""
     busy = program.tensor[list(products)]
     best = np.nanmax(program.tensor, initial=0.0)
     shares = np.where(np.isfinite(busy) & (busy >= 5) & (best > 0), busy / max(best, 1e-9), 1.0)
-    fast = float((program.duration[list(products)] * shares).sum())
+    return float((program.duration[list(products)] * shares).sum()), program.time_of(products)
+
+
+def _attention(program: Program, part: Sequence[int], products: tuple[int, int]) -> Candidate:
+    """What is left is the products, at best as busy as the program's best one and without the masked half."""
+    words = {word_of(program, number) for number in part}
+    fast, slow = _products(program, products)
     masked = 0.5 if words & _MASKS or not words - {""} else 1.0
     costly = [number for number in part if program.kinds[number] != "copy"]
     return Candidate(tuple(part), tuple(costly), saved_of(program.time_of(part), fast * masked, slow), len(part) - 1)

@@ -9,7 +9,7 @@ import pytest
 from ncuview.programs.advise import advise
 from ncuview.programs.launches import Program
 from ncuview.records.program import ProgramLaunch
-from tests.programs.sequences import backward_products, launch, layer_norm, loss, product, rounds, streaming
+from tests.programs.sequences import attention, backward_products, launch, layer_norm, loss, product, rounds, streaming
 
 LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
 
@@ -207,3 +207,30 @@ def test_other_numbers_of_unique_values_are_other_values() -> None:
     assert "repeated_work" not in {each.change for each in advise([each for layer in layers for each in layer])}
     sorts = [each for each in graph_of(1049947) if "Unique" not in each.demangled]
     assert "repeated_work" not in {each.change for each in advise([*sorts, *LAYER] * 4)}
+
+
+def gradients_of_attention(scores: float = 500) -> list[ProgramLaunch]:
+    """The backward pass of an attention: gradients of weights and values, of the softmax, of queries and keys."""
+    node = {"backward": "BmmBackward0", "tensor": 45.0}
+    return [
+        launch("mm", scores, 30, us=150, **node),  # type: ignore[arg-type]
+        launch("mm", 60, scores, us=150, **node),  # type: ignore[arg-type]
+        launch("softmax", 2 * scores, scores, backward="SoftmaxBackward0"),
+        launch("div", scores, scores, backward="DivBackward0"),
+        launch("mm", scores, 30, us=150, **node),  # type: ignore[arg-type]
+        launch("mm", scores, 30, us=150, **node),  # type: ignore[arg-type]
+    ]
+
+
+@pytest.mark.parametrize("layers", [2, 1])
+def test_an_attention_counts_its_backward_pass(layers: int) -> None:
+    """As many backward passes as attentions: others are of something else, such as a loss between two layers."""
+    forward = rounds(2, *attention(mask=False), *LAYER)
+    launches = [*forward, *rounds(layers, *gradients_of_attention(), *backward_products(2))]
+    alone, finding = advise(forward)[0], advise(launches)[0]
+    assert finding.change == "attention"
+    back = rounds(2, *gradients_of_attention()) if layers == 2 else []
+    assert len(finding.launches) == len(alone.launches) + len(back)
+    kept = 5 / 4 * sum(each.duration_ns for each in back if each.call and each.call.operator == "mm")
+    whole = sum(each.duration_ns for each in back)
+    assert finding.saved_ns.low == pytest.approx(alone.saved_ns.low + whole - kept)
