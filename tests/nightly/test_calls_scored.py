@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,17 @@ def test_right_advice_at_the_line(source: Path) -> None:
 def test_the_nearest_call_counts(source: Path, call: str, where: str) -> None:
     found = case(source, CHAIN, **{**FUSE, "call": call})
     assert [each.where for each in found.ours] == [where]
+
+
+def test_a_line_that_calls_a_compiled_function_is_near(source: Path) -> None:
+    """Of what jit compiled, the stack has the call alone."""
+    compiled = [
+        replace(each, call=replace(each.call, line=14, function="before", callers=())) for each in CHAIN if each.call
+    ]
+    found = case(source, compiled, **FUSE)
+    assert [each.where for each in found.ours] == ["near"]
+    found = case(source, compiled, **{**FUSE, "call": "return x"})
+    assert [each.where for each in found.ours] == ["elsewhere"]
 
 
 def test_wall_time_is_compared_with_wall_time(source: Path) -> None:

@@ -18,6 +18,7 @@ from ncuview.speedup.attainable import program_figures
 from validation.calls.labels import (
     IN_VIEW,
     Unit,
+    calls_of_function_with,
     functions_of,
     gain,
     labels_of,
@@ -183,6 +184,7 @@ class _Places:
         self._callers = {
             line for call in calls if self._is_labelled(_lines(call, source.name)) for line in _lines(call, source.name)
         }
+        self._callers |= {line for place in self._labelled for line in calls_of_function_with(place.first, text)}
 
     def of(self, calls: Collection[Call]) -> Where:
         """Where the calls of a piece of advice are: at the nearest of them."""

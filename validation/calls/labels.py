@@ -68,6 +68,15 @@ def functions_of(source: str) -> list[Place]:
     return [Place(node.lineno, node.end_lineno or node.lineno) for node in found]
 
 
+def calls_of_function_with(line: int, source: str) -> set[int]:
+    """The lines that call the functions with a line, by name: a function that a compiler runs leaves no frame."""
+    nodes = list(ast.walk(ast.parse(source)))
+    defined = (node for node in nodes if isinstance(node, ast.FunctionDef))
+    names = {node.name for node in defined if node.lineno <= line <= (node.end_lineno or node.lineno)}
+    calls = (node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return {node.lineno for node in calls if isinstance(node.func, ast.Name) and node.func.id in names}
+
+
 def unit_of(label: Mapping[str, Any]) -> Unit:
     """What the labelled change makes shorter."""
     return "wall_ms" if label.get("saves") == "wall" else "kernel_ms"
