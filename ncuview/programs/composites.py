@@ -243,7 +243,7 @@ def _loss(program: Program, runs: Sequence[list[int]], back: Sequence[int]) -> t
     again = [number for number in back if program.kinds[number] == "softmax"]
     if not passes or (back and not again):
         return _moves(program, runs, back, 2.0)
-    filled = float(program.written[again].sum()) / program.bandwidth if program.bandwidth else 0.0
+    filled = float(np.nansum(program.written[again])) / program.bandwidth if program.bandwidth else 0.0
     return (program.time_of([*passes, *again]) + filled,) * 2
 
 

@@ -133,7 +133,8 @@ def same_again(program: Program) -> Iterator[Candidate]:
             time = program.time_of(launches)
             once = max(program.time_of(part) for part in equal)
             removed = len(launches) - len(equal[0])
-            found.append(Candidate(tuple(launches), tuple(launches), saved_of(time, once, once), removed))
+            saved = Estimate(time - once, time - once, time)  # all of it where the values are those of the step before
+            found.append(Candidate(tuple(launches), tuple(launches), saved, removed))
     yield from by_place(program, found)
 
 

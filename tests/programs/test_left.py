@@ -200,6 +200,7 @@ def test_equal_numbers_of_unique_values_are_equal_values() -> None:
     assert finding.change == "repeated_work"
     once = sum(each.duration_ns for each in graph_of(1049947))
     assert finding.saved_ns.best == pytest.approx(3 * once), "with the launches of a library before the sort"
+    assert finding.saved_ns.high == pytest.approx(4 * once), "where the graph is that of the step before"
 
 
 def test_other_numbers_of_unique_values_are_other_values() -> None:
