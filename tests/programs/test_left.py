@@ -91,7 +91,7 @@ def test_a_chain_goes_on_with_what_a_sum_wrote() -> None:
 
 
 def bound_by_starts(count: int) -> list[ProgramLaunch]:
-    """Kernels of CuPy on arrays of 520 MB, which the first reads as bytes; all take as long as their blocks to start."""
+    """Kernels of CuPy on arrays of 520 MB, the first of which reads bytes; all take as long as their blocks start."""
     kernels = [f"cupy_{word}__float32_float32" for word in ("log", "negative", "exp", "sin")[:count]]
     first, *others = (
         replace(each, grid=(1 << 20, 1, 1), duration_ns=636_000.0)
