@@ -12,7 +12,7 @@ import numpy as np
 from ncuview.programs.composites import attentions, losses, normalizations
 from ncuview.programs.elementwise import chains, conversions, layouts
 from ncuview.programs.launches import Candidate, Program
-from ncuview.programs.operators import appended, messages, one_hot_products, sorted_for_few
+from ncuview.programs.operators import appended, messages, one_hot_products, real_transforms, sorted_for_few
 from ncuview.programs.optimizers import optimizers
 from ncuview.programs.products import on_fma_pipes
 from ncuview.programs.repeats import host_work, launch_gaps, loops, same_again
@@ -46,6 +46,7 @@ DETECTORS: Mapping[str, Detector] = {
     "PROG014": sorted_for_few,
     "PROG015": one_hot_products,
     "PROG016": host_work,
+    "PROG017": real_transforms,
 }
 LEAST = 0.1
 """A change that saves less of the step is no advice."""
@@ -95,13 +96,15 @@ def advise(
         ]
     found = _without_generic(program, found)
     found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
-    findings, taken = [], set[int]()
+    kept, taken = list[Found](), set[int]()
     for rule, candidate in found:
         left = candidate if rule.change in BETWEEN else _apart_from(program, candidate, taken)
         if _step_saved(program, left) >= LEAST * program.step_ns:
-            findings.append(_finding(program, rule, left))
+            kept.append((rule, left))
             taken |= set() if rule.change in BETWEEN else {*left.launches}
-    return tuple(findings)
+    removed = sum(candidate.removed for _, candidate in kept)
+    kept.sort(key=lambda pair: _saved_after(program, pair, removed), reverse=True)
+    return tuple(_finding(program, rule, candidate) for rule, candidate in kept)
 
 
 def _without_generic(program: Program, found: Sequence[Found]) -> list[Found]:
@@ -132,6 +135,13 @@ def is_of(trace: KernelTrace, launches: int) -> bool:
 def _step_saved(program: Program, candidate: Candidate) -> float:
     """The kernel time, and the time between kernels, that goes away with a candidate."""
     return candidate.saved.best + candidate.removed * program.gap_ns
+
+
+def _saved_after(program: Program, found: Found, removed: float) -> float:
+    """The time of the step that a change saves after those that remove so many launches, and the gaps beside them."""
+    rule, candidate = found
+    share = 1 - removed / len(program.launches) if rule.change == "launch_overhead" else 1.0
+    return share * _step_saved(program, candidate)
 
 
 def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> ProgramFinding:

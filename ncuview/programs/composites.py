@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from ncuview.programs.kinds import Kind
-from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
+from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of, together
 from ncuview.programs.traffic import AGREES, ends, sizable, streams, word_of
 
+_Left = Callable[[Program, Sequence[list[int]], Sequence[int]], tuple[float, float]]
+"""The least and the most time that an operator takes in place of runs and of their backward pass, in ns."""
 _BETWEEN: frozenset[Kind] = frozenset(
     {"copy", "elementwise", "cast", "softmax", "create", "compiled", "reduction", "other"}
 )
@@ -34,10 +36,19 @@ CONTRACTS = 6.0
 
 An MLP widens by 4, and the widest output layers, whose weights are read as well, stay below it."""
 
+ELEMENTWISE_OF_XLA = "loop_"
+"""What XLA's names of fusions without a reduction begin with: a softmax of rows is none."""
+ROW_OF_A_BLOCK = 512.0
+"""Elements of a row that PyTorch's layer and RMS norms take in one step: a block has 128 threads and one row, and each
+thread reads four elements. A block takes as long for a shorter row."""
+
 
 def attentions(program: Program) -> Iterator[Candidate]:
     """PROG004: a product, a softmax and a product from one function."""
     found = [_attention(program, part, products) for part, products in _written_out(program)]
+    back = [_attention_backward(program, part) for part in _between_gradients(program)]
+    if len(back) == len(found):  # the last one comes first
+        found = [together(pair) for pair in zip(found, reversed(back), strict=True)]
     found += [_attention(program, part, products) for part, products in _scores_of_xla(program)]
     yield from by_place(program, found)
 
@@ -106,19 +117,45 @@ def _scores_of_xla(program: Program) -> Iterator[tuple[list[int], tuple[int, int
                 for number in range(first + 1, second)
                 if program.kinds[number] != "product" and read[number] >= written[first] / 2
             ]
-            if between:
+            if not all(program.launches[number].kernel.startswith(ELEMENTWISE_OF_XLA) for number in between):
                 used |= {first, second}
                 yield [first, *between, second], (first, second)
+
+
+def _between_gradients(program: Program) -> Iterator[list[int]]:
+    """The backward pass of a softmax between two products before it and two after it: gradients of both operands."""
+    products = [number for number, call in enumerate(program.calls) if call.backward and _is_product(program, number)]
+    for first, second in pairwise(products):
+        between = range(first + 1, second)
+        softmax = any(program.kinds[number] == "softmax" for number in between)
+        streaming = all(program.kinds[number] in _BETWEEN and program.calls[number].backward for number in between)
+        if softmax and streaming and {first - 1, second + 1} <= {*products}:
+            yield list(range(first - 1, second + 2))
+
+
+def _is_product(program: Program, number: int) -> bool:
+    return program.kinds[number] == "product"
+
+
+def _attention_backward(program: Program, part: Sequence[int]) -> Candidate:
+    """What is left is the products, and the scores' once more, which are not kept."""
+    products = [number for number in part if _is_product(program, number)]
+    fast, slow = ((len(products) + 1) / len(products) * time for time in _products(program, products))
+    return Candidate(tuple(part), (), saved_of(program.time_of(part), fast, slow), len(part) - 1)
+
+
+def _products(program: Program, products: Sequence[int]) -> tuple[float, float]:
+    """The time of products if each were as busy as the program's best one, and as it is."""
+    busy = program.tensor[list(products)]
+    best = np.nanmax(program.tensor, initial=0.0)
+    shares = np.where(np.isfinite(busy) & (busy >= 5) & (best > 0), busy / max(best, 1e-9), 1.0)
+    return float((program.duration[list(products)] * shares).sum()), program.time_of(products)
 
 
 def _attention(program: Program, part: Sequence[int], products: tuple[int, int]) -> Candidate:
     """What is left is the products, at best as busy as the program's best one and without the masked half."""
     words = {word_of(program, number) for number in part}
-    slow = program.time_of(products)
-    busy = program.tensor[list(products)]
-    best = np.nanmax(program.tensor, initial=0.0)
-    shares = np.where(np.isfinite(busy) & (busy >= 5) & (best > 0), busy / max(best, 1e-9), 1.0)
-    fast = float((program.duration[list(products)] * shares).sum())
+    fast, slow = _products(program, products)
     masked = 0.5 if words & _MASKS or not words - {""} else 1.0
     costly = [number for number in part if program.kinds[number] != "copy"]
     return Candidate(tuple(part), tuple(costly), saved_of(program.time_of(part), fast * masked, slow), len(part) - 1)
@@ -131,7 +168,7 @@ def normalizations(program: Program) -> Iterator[Candidate]:
         words = {word_of(program, number) for number in run}
         if len(run) >= SHORTEST_NORM and words & _ROOTS and words & _SCALES and words & _REDUCTIONS:
             found.append(run)
-    yield from _operators(program, found, 1.0)
+    yield from _operators(program, found, _norm)
 
 
 def losses(program: Program) -> Iterator[Candidate]:
@@ -143,38 +180,84 @@ def losses(program: Program) -> Iterator[Candidate]:
         if len(run) < SHORTEST_LOSS or not logarithms or not {*words} & _PROBABILITIES:
             continue
         if {*words[min(map(words.index, logarithms)) :]} & {"mean", "sum", "gather"}:
-            found.append(run)
-    yield from _operators(program, found, 2.0)
+            first = min(words.index(word) for word in {*words} & _PROBABILITIES)
+            found.append(run[first:])  # a cast or a scale of the logits stays
+    yield from _operators(program, found, _loss)
 
 
-def _operators(program: Program, runs: Iterable[list[int]], least: float) -> Iterator[Candidate]:
-    """An operator in place of all runs from one place, which moves at least so many arrays of its input's size."""
+def _operators(program: Program, runs: Iterable[list[int]], left: _Left) -> Iterator[Candidate]:
+    """An operator in place of all runs from one place, of which so much is left."""
     of_place: dict[Place, list[list[int]]] = defaultdict(list)
     for run in runs:
         of_place[program.places[run[0]]].append(run)
     for each in of_place.values():
         if np.isfinite(program.moved[[number for run in each for number in run]]).all():
-            yield _operator(program, each, least)
+            yield _operator(program, each, left)
 
 
-def _operator(program: Program, runs: Sequence[list[int]], least: float) -> Candidate:
+def _operator(program: Program, runs: Sequence[list[int]], left: _Left) -> Candidate:
+    words = {word_of(program, number) for run in runs for number in run} - {"to"}
+    parts = [part for part in program.backward_runs(words) if _of(program, part, words)]
+    if left is _loss:
+        parts = [_without_casts_at_its_end(program, part) for part in parts]
+    back = [number for part in parts for number in part]
+    large = [number for run in runs for number in sizable(program, run)]
+    everything = tuple(sorted({*back, *(number for run in runs for number in run)}))
+    removed = len(everything) - len(runs) * (2 if back else 1)
+    return Candidate(
+        everything, tuple(large), saved_of(program.time_of(everything), *left(program, runs, back)), removed
+    )
+
+
+def _without_casts_at_its_end(program: Program, part: list[int]) -> list[int]:
+    """A backward pass without the casts of its gradient, which follow the casts of its input."""
+    last = next(at for at in reversed(range(len(part))) if program.kinds[part[at]] != "cast" or not at)
+    return part[: last + 1]
+
+
+def _norm(program: Program, runs: Sequence[list[int]], back: Sequence[int]) -> tuple[float, float]:
     """The operator reads its input and writes its output, at the bandwidth of the best launch or at the usual one.
 
-    Its backward pass reads two such arrays and writes one.
+    Its backward pass reads two such arrays and writes one. Short rows leave threads of PyTorch's blocks idle.
     """
-    words = {word_of(program, number) for run in runs for number in run} - {"to"}
-    back = [number for part in program.backward_runs(words) if _of(program, part, words) for number in part]
+    used = min(1.0, _row(program, runs) / ROW_OF_A_BLOCK)
+    fast, typical = _moves(program, runs, back, 1.0)
+    return fast / used, typical / used
+
+
+def _row(program: Program, runs: Sequence[list[int]]) -> float:
+    """How many elements a row has: a root reads one for each row, a mean or sum all of them; infinite if unknown."""
+    everything = [number for run in runs for number in run]
+    sums = [program.read[number] for number in everything if word_of(program, number) in _REDUCTIONS]
+    roots = [program.read[number] for number in everything if word_of(program, number) in _ROOTS]
+    of_torch = program.frameworks[everything[0]] == "pytorch"
+    return max(sums) / max(roots) if of_torch and max(roots) > 0 else np.inf
+
+
+def _loss(program: Program, runs: Sequence[list[int]], back: Sequence[int]) -> tuple[float, float]:
+    """A whole softmax stays, forward and backward, as the operator's own, and its backward pass fills an array.
+
+    Of others, the operator moves two arrays forward and three backward.
+    """
+    passes = [number for run in runs for number in run if program.kinds[number] == "softmax"]
+    again = [number for number in back if program.kinds[number] == "softmax"]
+    if not passes or (back and not again):
+        return _moves(program, runs, back, 2.0)
+    filled = float(np.nansum(program.written[again])) / program.bandwidth if program.bandwidth else 0.0
+    return (program.time_of([*passes, *again]) + filled,) * 2
+
+
+def _moves(program: Program, runs: Sequence[list[int]], back: Sequence[int], least: float) -> tuple[float, float]:
+    """The time to read and write at least so many arrays of the input's size, and three more backward."""
     large = [number for run in runs for number in sizable(program, run)]
     inputs = [float(program.read[sizable(program, run)[0]]) for run in runs]
     moved = sum(max(ends(program, run), least * size) for run, size in zip(runs, inputs, strict=True))
     moved += 3 * sum(inputs) if back else 0.0
-    everything = tuple(sorted({*back, *(number for run in runs for number in run)}))
     fast, typical = program.bandwidth_of(large), float(program.moved[large].sum() / program.duration[large].sum())
-    time = program.time_of(everything)
-    most = max(moved, BINARY * sum(inputs) if "sigmoid" in words else 0.0)
-    left = (moved / fast, most / typical) if fast and typical else (time, time)
-    removed = len(everything) - len(runs) * (2 if back else 1)
-    return Candidate(everything, tuple(large), saved_of(time, *left), removed)
+    if not fast or not typical:
+        return np.inf, np.inf
+    binary = any(word_of(program, number) == "sigmoid" for run in runs for number in run)
+    return moved / fast, max(moved, BINARY * sum(inputs) if binary else 0.0) / typical
 
 
 def _of(program: Program, part: Sequence[int], words: set[str]) -> bool:

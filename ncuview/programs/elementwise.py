@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
 
-from ncuview.programs.launches import SHORT_NS, Candidate, Program, by_place, saved_of
-from ncuview.programs.traffic import fused_rest, linked, sizable, streams
+from ncuview.programs.launches import SHORT_NS, Candidate, Program, by_place, saved_of, together
+from ncuview.programs.operators import REAL_TO_COMPLEX
+from ncuview.programs.traffic import fused_rest, linked, sizable, streams, word_of
 from ncuview.records.program import Estimate
 
 FEWEST = 3
@@ -17,8 +18,8 @@ STREAMS_AT = 0.5
 """A user's own kernel counts as streaming where it attains this share of the program's best bandwidth."""
 WIDENS = 2.5
 """Floating-point types widen by 2: a cast that writes more than this many times what it reads decodes bytes."""
-
-
+EQUAL = 0.01
+"""Counts of the same bytes differ by no larger share: a report counts parameters and instructions as well."""
 READS = 3.5
 """A softmax reads its input up to twice, its backward pass three arrays of that size."""
 PRODUCTS = {"linear", "matmul", "addmm", "mm", "bmm", "conv1d", "conv2d", "conv3d", "einsum"}
@@ -40,16 +41,21 @@ def chains(program: Program) -> Iterator[Candidate]:
 
 
 def _of_library(program: Program) -> Iterator[list[int]]:
-    for run in streams(program):
-        for chain in linked(program, run):
-            large = sizable(program, chain)
-            computing = [number for number in large if program.kinds[number] not in {"cast", "copy", "create"}]
-            if (
-                len(large) >= FEWEST
-                and len(computing) > 1
-                and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0]))
-            ):
-                yield chain
+    """Chains of places that have one of three launches or more: what is fused there is the whole function.
+
+    Launches of another framework than the ones before, such as sums by CUB in CuPy, stay launches of their own.
+    """
+    parts = (list(part) for run in streams(program) for _, part in groupby(run, key=program.frameworks.__getitem__))
+    found = [chain for part in parts for chain in linked(program, part) if _computes(program, chain)]
+    places = {program.places[chain[0]] for chain in found if len(sizable(program, chain)) >= FEWEST}
+    yield from (chain for chain in found if program.places[chain[0]] in places)
+
+
+def _computes(program: Program, chain: Sequence[int]) -> bool:
+    """Whether a chain has two sizable launches that do more than copy, and none that XLA has fused already."""
+    large = sizable(program, chain)
+    computing = [number for number in large if program.kinds[number] not in {"cast", "copy", "create"}]
+    return len(computing) > 1 and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0]))
 
 
 def _is_eager(program: Program, number: int) -> bool:
@@ -99,18 +105,39 @@ def conversions(program: Program) -> Iterator[Candidate]:
         if program.kinds[number] in {"softmax", "norm", "reduction"}
         and any(0.8 * size <= program.read[number] <= READS * size for size in wide)
     ]
-    time = program.time_of(casts)
+    halved = _reads_all(program, casts)
+    later = [number for number in later if number not in halved]
+    time = program.time_of(casts) + program.time_of(halved) / 2
     yield Candidate(
-        (*casts, *later),
+        (*casts, *halved, *later),
         tuple(number for number in casts if not program.calls[number].backward) or tuple(casts),
         Estimate(time, time + program.time_of(later) / 4, time + program.time_of(later) / 2),
         len(casts),
     )
 
 
+def _reads_all(program: Program, casts: Sequence[int]) -> set[int]:
+    """The launches that read what casts just before them made twice as wide, and nothing else: half of it is left."""
+    found, asked = set[int](), {*casts}
+    for number in range(casts[0] + 1, len(program.launches)):
+        first = number
+        while first - 1 in asked and _wide(program, first - 1):
+            first -= 1
+        wide = 2 * program.read[first:number].sum()
+        one_place = {program.places[before] for before in range(first, number)} == {program.places[number]}
+        if number not in asked and one_place and abs(program.read[number] - wide) <= EQUAL * wide:
+            found.add(number)
+    return found
+
+
 def _asked(program: Program, number: int) -> bool:
-    """Whether a cast is an operator of its own: autocast's are inside of products, and follow the weights."""
+    """Whether a cast is an operator of its own: autocast's are inside of products, and follow the weights.
+
+    Real arrays are made complex by what transforms them.
+    """
     call = program.calls[number]
+    if REAL_TO_COMPLEX.match(program.launches[number].kernel):
+        return False
     read, written = program.read[number], program.written[number]
     if np.isfinite(read) and np.isfinite(written) and written >= WIDENS * max(read, 1):
         return False
@@ -135,6 +162,14 @@ def _wide(program: Program, number: int) -> float:
     return float(written) if written > 1.3 * read else 0.0
 
 
+def _by_channel(program: Program) -> Iterator[Candidate]:
+    """Batch normalisations in NCHW, a block for each channel of an image: in NHWC at best as fast as bytes move."""
+    for number in range(len(program.launches)):
+        if word_of(program, number) == "batch_norm" and program.moved[number] > 0 < program.bandwidth:
+            time, least = float(program.duration[number]), float(program.moved[number] / program.bandwidth)
+            yield Candidate((number,), (), saved_of(time, least, time))
+
+
 def layouts(program: Program) -> Iterator[Candidate]:
     """PROG003: kernels that only change the layout around convolutions, and copies that transpose."""
     around = [number for number, kind in enumerate(program.kinds) if kind == "layout"]
@@ -142,7 +177,8 @@ def layouts(program: Program) -> Iterator[Candidate]:
         time = program.time_of(around)
         kept = program.time_of([around[0], around[-1]]) if len(around) > 2 else time
         forward = tuple(number for number in around if program.calls[number].line) or tuple(around)
-        yield Candidate(tuple(around), forward, saved_of(time, 0.0, kept), len(around))
+        conversions_ = Candidate(tuple(around), forward, saved_of(time, 0.0, kept), len(around))
+        yield together([conversions_, *_by_channel(program)])
     copies = [number for number, kind in enumerate(program.kinds) if kind == "copy" and program.calls[number].line]
     slow = [
         number

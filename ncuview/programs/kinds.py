@@ -38,6 +38,7 @@ _KERNELS: tuple[tuple[Kind, str], ...] = (
     ("compiled", r"triton_(?:poi|red|per|for|tem)_"),
     ("product", r"nvjet|gemm|gemv|gemmSN|splitKreduce|cutlass|wgmma|_xmma_|(?:^|_)(?:mm|bmm|dot)(?:_|$)"),
     ("sort", r"[Ss]ort"),
+    ("elementwise", r"batch_norm_(?:transform|calc_invstd)"),  # with statistics that are known
     ("norm", r"(?:layer|batch|group|rms|instance)_?norm|(?:Layer|Batch|Group|RMS|Rms)Norm|GammaBeta"),
     ("cat", r"CatArray|(?<!input_)concat|cupy_concatenate"),
     ("create", r"FillFunctor|arange|linspace|elementwise_kernel_with_index|cupy_fill|eye|tril|triu"),

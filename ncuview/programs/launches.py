@@ -20,6 +20,9 @@ NOWHERE = Call("", 0, "")
 SHORT_NS = 5_000.0
 """Launches below it measure no bandwidth: starting takes most of their time."""
 
+OTHER_SIZE = 1.25
+"""Launches of one kernel and grid whose times differ by more move other bytes: those of one size vary less."""
+
 
 class Place(NamedTuple):
     """The user's function and the library function that launches come from; the same for all operators of one code."""
@@ -50,12 +53,12 @@ class Program:
     @cached_property
     def read(self) -> Column:
         """Bytes from device memory."""
-        return np.array([launch.bytes_read for launch in self.launches], dtype=np.float64)
+        return np.array([launch.bytes_read for launch in self.launches], dtype=np.float64) * self._size
 
     @cached_property
     def written(self) -> Column:
         """Bytes to device memory."""
-        return np.array([launch.bytes_written for launch in self.launches], dtype=np.float64)
+        return np.array([launch.bytes_written for launch in self.launches], dtype=np.float64) * self._size
 
     @cached_property
     def fma(self) -> Column:
@@ -106,6 +109,24 @@ class Program:
     def step_ns(self) -> float:
         """The time of kernels, of launching them, and of waits."""
         return self.total_ns + self.gap_ns * len(self.launches) + self.waits_ns
+
+    @cached_property
+    def _size(self) -> Column:
+        """What share of the counted bytes a launch moves, by their times.
+
+        Counters of the first launch stand for all of its kernel and grid, which may be on arrays of other sizes.
+        """
+        first: dict[tuple[object, ...], float] = {}
+        keys = [
+            (each.demangled or each.kernel, each.grid, each.block, each.bytes_read, each.bytes_written)
+            for each in self.launches
+        ]
+        for key, duration in zip(keys, self.duration, strict=True):
+            first.setdefault(key, float(duration))
+        counted = np.array([first[key] for key in keys], dtype=np.float64)
+        share = self.duration / counted
+        other = (share < 1 / OTHER_SIZE) | (share > OTHER_SIZE)
+        return np.where(other & (np.minimum(self.duration, counted) >= SHORT_NS), share, 1.0)
 
     @cached_property
     def bandwidth(self) -> float:

@@ -1,12 +1,14 @@
-"""Detectors of calls for which another operator does less: messages, grown caches, sorts, one-hot products."""
+"""Detectors of calls for which another operator does less: messages, caches, sorts, one-hot products, transforms."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from ncuview.programs.launches import Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import SMALL, word_of
+from ncuview.records.program import Estimate
 
 NEAR = 5
 """Launches between a gather and the scatter of its messages at most."""
@@ -18,6 +20,7 @@ MOST = 0.8
 """The matrix is this share of what its products read at least."""
 NARROW = 0.05
 """A slice of a sorted array below this share of it is what a top-k gives."""
+REAL_TO_COMPLEX = re.compile(r"cupy_copy__float\d+_complex\d+$")
 
 
 def messages(program: Program) -> Iterator[Candidate]:
@@ -101,3 +104,33 @@ def sorted_for_few(program: Program) -> Iterator[Candidate]:
 def _is_sort(program: Program, number: int) -> bool:
     word = word_of(program, number)
     return word in {"sort", "argsort", "msort"} or (program.kinds[number] == "sort" and not word)
+
+
+def real_transforms(program: Program) -> Iterator[Candidate]:
+    """PROG017: a real array is made complex, transformed, and transformed back, and then a real array is read.
+
+    The transforms and what is between them do twice the work.
+    """
+    found = []
+    for cast, launch in enumerate(program.launches):
+        if not REAL_TO_COMPLEX.match(launch.kernel):
+            continue
+        part = [*takewhile(lambda number: _is_complex(program, number), range(cast + 1, len(program.launches)))]
+        transforms = [number for number in part if _is_transform(program, number)]
+        after = cast + 1 + len(part)
+        if not transforms or transforms[0] != cast + 1 or after == len(program.launches):
+            continue
+        between = [number for number in part if number not in transforms and number < transforms[-1]]
+        if between and program.launches[after].kernel.startswith("cupy_"):
+            once, half = program.time_of([cast]), program.time_of([*transforms, *between]) / 2
+            saved = Estimate(once, once + half, once + program.time_of(part) / 2)
+            found.append(Candidate((cast, *part), (cast, *part), saved, 1))
+    yield from by_place(program, found)
+
+
+def _is_transform(program: Program, number: int) -> bool:
+    return "fft" in program.launches[number].kernel
+
+
+def _is_complex(program: Program, number: int) -> bool:
+    return _is_transform(program, number) or "_complex" in program.launches[number].kernel

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 
 from ncuview.programs.kinds import Kind
-from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
+from ncuview.programs.launches import Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import word_of, work_of
 from ncuview.records.program import Estimate
 
@@ -23,6 +25,10 @@ MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", 
 """Operators whose results follow from no tensor."""
 ON_DATA = {"masked_fill", "softmax", "log_softmax", "dropout", "native_dropout", "gelu", "silu", "relu", "layer_norm"}
 """Operators whose input is rarely a constant."""
+PARAMETRIC: frozenset[Kind] = frozenset({"product", "convolution", "attention", "optimizer"})
+"""Kinds that take parameters, which differ between layers."""
+_UNIQUE = re.compile(r"DeviceUniqueByKey|DeviceRunLengthEncode|DeviceSelectUnique")
+"""CUB's kernels that keep one of equal values."""
 FITS = 0.4
 """The share of L2 that an array may take and be kept, so that a report does not show that it was written."""
 GROWS = 4.0
@@ -44,7 +50,8 @@ def loops(program: Program) -> Iterator[Candidate]:
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
         kept = any(_is_kept(program, number) for number in loop[:period])
         if start >= end and (joined or kept) and _is_batchable(program, loop):
-            found.append(_batched(program, [*loop, stop] if joined else loop))
+            rounds = len(loop) // period
+            found.append(_batched(program, [*loop, stop] if joined else loop, rounds))
             end = stop
     yield from by_place(program, found)
 
@@ -80,41 +87,78 @@ def _is_kept(program: Program, number: int) -> bool:
     )
 
 
-def _batched(program: Program, loop: Sequence[int]) -> Candidate:
+def _gradients(program: Program, loop: Sequence[int], rounds: int) -> list[int]:
+    """The backward pass of the operators of a loop, where it is as many times the same kernels."""
+    words = {program.calls[number].operator.strip("_") for number in loop}
+    found = [
+        number
+        for number, call in enumerate(program.calls)
+        if call.backward and call.operator.strip("_") in words - {""}
+    ]
+    kernels = [program.launches[number].demangled for number in found]
+    length, rest = divmod(len(found), rounds)
+    return found if not rest and kernels == kernels[:length] * rounds else []
+
+
+def _batched(program: Program, loop: Sequence[int], rounds: int) -> Candidate:
     """A batched launch fills the GPU: what is left is the use of the busiest unit, or all but the starts.
 
     Only launches outside of the loop show what bandwidth the GPU has.
     """
-    duration = program.duration[list(loop)]
-    rates = (
-        program.moved[list(loop)]
-        / duration
-        / (program.bandwidth_of({*range(len(program.launches))} - {*loop}) or np.inf)
-    )
-    used = np.nanmax([rates, program.fma[list(loop)] / 100, program.tensor[list(loop)] / 100, 0 * duration], axis=0)
+    gradients = _gradients(program, loop, rounds)
+    everything = [*loop, *gradients]
+    duration = program.duration[everything]
+    others = program.bandwidth_of({*range(len(program.launches))} - {*everything})
+    rates = program.moved[everything] / duration / (others or np.inf)
+    pipes = program.fma[everything] / 100, program.tensor[everything] / 100
+    used = np.nanmax([rates, *pipes, 0 * duration], axis=0)
     low = float(np.maximum(duration - program.gpu.start_ns, duration * used).clip(min=0.0, max=duration).sum())
     high = float((duration * np.minimum(used, 1.0)).sum())
-    return Candidate(tuple(loop), tuple(loop), saved_of(float(duration.sum()), high, low), len(loop) - 2)
+    removed = len(loop) - 2 + len(gradients) * (1 - 1 / rounds)
+    return Candidate(tuple(everything), tuple(loop), saved_of(float(duration.sum()), high, low), removed)
 
 
 def same_again(program: Program) -> Iterator[Candidate]:
-    """PROG010: launches from the same lines that start from no tensor, and are repeated with equal bytes."""
-    parts: dict[tuple[Place, tuple[object, ...]], list[list[int]]] = defaultdict(list)
-    for place, run in program.runs():
-        for part in _without_products(program, run):
-            made = next((at for at, number in enumerate(part) if word_of(program, number) in MAKERS), None)
-            if made is not None and len(constant := _constant(program, part[made:])) > 1:
-                parts[place, tuple(_signature(program, number) for number in constant)].append(constant)
-    found = []
+    """PROG010: launches from the same lines that start from no tensor, or from equal values, with equal bytes."""
+    parts: dict[tuple[object, ...], list[list[int]]] = defaultdict(list)
+    for constant in (*_of_equal_values(program), *_of_makers(program)):
+        if len(constant) > 1:
+            parts[tuple(_signature(program, number) for number in constant)].append(constant)
+    found, taken = [], set[int]()
     for again in parts.values():
-        equal = [part for part in again if _same_bytes(program, again[0], part)]
+        equal = [part for part in again if _same_bytes(program, again[0], part) and not taken & {*part}]
         if len(equal) > 1:
             launches = [number for part in equal for number in part]
+            taken |= {*launches}
             time = program.time_of(launches)
             once = max(program.time_of(part) for part in equal)
             removed = len(launches) - len(equal[0])
-            found.append(Candidate(tuple(launches), tuple(launches), saved_of(time, once, once), removed))
+            saved = Estimate(time - once, time - once, time)  # all of it where the values are those of the step before
+            found.append(Candidate(tuple(launches), tuple(launches), saved, removed))
     yield from by_place(program, found)
+
+
+def _of_makers(program: Program) -> Iterator[list[int]]:
+    """Parts of runs from an operator that takes no tensor to the first that takes data."""
+    for _, run in program.runs():
+        for part in _without_products(program, run):
+            made = next((at for at, number in enumerate(part) if word_of(program, number) in MAKERS), None)
+            if made is not None:
+                yield _constant(program, part[made:])
+
+
+def _of_equal_values(program: Program) -> Iterator[list[int]]:
+    """Calls of a function that drop repeated values of an array: how many are left decides the grids of what follows.
+
+    Where these are the same each time, so are the values; those are indices, which activations are not.
+    """
+    called = groupby(range(len(program.launches)), key=lambda number: program.places[number][:2])
+    for (_, function), run in called:
+        numbers = list(run)
+        kinds = {program.kinds[number] for number in numbers}
+        unique = any(_UNIQUE.search(program.launches[number].kernel) for number in numbers[:-1])
+        if function and unique and not kinds & PARAMETRIC and not program.calls[numbers[0]].backward:
+            yield numbers
 
 
 def _constant(program: Program, part: Sequence[int]) -> list[int]:
@@ -133,7 +177,7 @@ def _constant(program: Program, part: Sequence[int]) -> list[int]:
 def _without_products(program: Program, run: Sequence[int]) -> Iterator[list[int]]:
     part: list[int] = []
     for number in run:
-        if program.kinds[number] in {"product", "convolution", "attention", "optimizer"}:
+        if program.kinds[number] in PARAMETRIC:
             if part:
                 yield part
             part = []
@@ -145,7 +189,7 @@ def _without_products(program: Program, run: Sequence[int]) -> Iterator[list[int
 
 def _same_bytes(program: Program, first: Sequence[int], other: Sequence[int]) -> bool:
     """Whether both read the same, which a report does not always say; L2 makes writes vary."""
-    a, b = program.read[list(first)], program.read[list(other)]
+    a, b = (np.array([program.launches[number].bytes_read for number in part]) for part in (first, other))
     return bool((np.abs(a - b) <= SAME * np.maximum(a, b) + 65_536).all())
 
 

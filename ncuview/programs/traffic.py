@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -112,10 +113,11 @@ def linked(program: Program, run: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _agree(program: Program, earlier: int, later: int) -> bool:
-    size, read = max(program.read[earlier], program.written[earlier]), program.read[later]
-    if not (np.isfinite(size) and np.isfinite(read)):
+    """Whether a launch reads about what an earlier one wrote, such as a sum, or what that one read."""
+    sizes, read = (program.read[earlier], program.written[earlier]), program.read[later]
+    if not (np.isfinite(sizes).all() and np.isfinite(read)):
         return program.launches[earlier].grid == program.launches[later].grid
-    return bool(size <= AGREES * read and read <= AGREES * size)
+    return any(size <= AGREES * read and read <= AGREES * size for size in sizes)
 
 
 def ends(program: Program, chain: Sequence[int]) -> float:
@@ -129,7 +131,8 @@ def fused_rest(program: Program, chain: Sequence[int]) -> tuple[float, float]:
 
     At least the ends move, at the bandwidth of the chain's best launch. At most, only what one launch writes and the
     next one reads no longer moves, and the rest moves as fast as the chain does now. A launch does not get shorter
-    than the chain's shortest. Without bytes, the longest launch is left, or half of the chain.
+    than the chain's shortest; CuPy starts a thread for each element, so that its launch does not get shorter than the
+    shortest with as many. Without bytes, the longest launch is left, or half of the chain.
     """
     duration = program.duration[list(chain)]
     if not np.isfinite(program.moved[list(chain)]).all():
@@ -143,8 +146,17 @@ def fused_rest(program: Program, chain: Sequence[int]) -> tuple[float, float]:
     typical = float(program.moved[large].sum() / program.duration[large].sum())
     if not fast or not typical:
         return float(duration.max()), float(duration.sum())
-    floor = float(duration.min())
+    floor = float(program.duration[_as_long(program, chain, large)].min())
     return max(floor, least / fast), max(floor, most / typical)
+
+
+def _as_long(program: Program, chain: Sequence[int], large: Sequence[int]) -> list[int]:
+    """The launches of which the shortest is at most as long as a fused one."""
+    if program.frameworks[large[0]] != "cupy":
+        return list(chain)
+    grids = {number: prod(program.launches[number].grid) for number in large if program.kinds[number] != "reduction"}
+    most = max(grids.values(), default=0)
+    return [number for number, blocks in grids.items() if blocks == most] or list(chain)
 
 
 def share_of(estimate: Estimate, share: float) -> Estimate:

@@ -10,6 +10,7 @@ import pytest
 
 from ncuview.programs.advise import BETWEEN, DETECTORS, LEAST, advise
 from ncuview.programs.launches import Program
+from ncuview.programs.operators import real_transforms
 from ncuview.programs.repeats import loops
 from ncuview.records.profile import Frame
 from ncuview.records.program import Estimate, KernelTrace, ProgramFinding, ProgramGpu, ProgramLaunch
@@ -68,6 +69,21 @@ RECURRENCE = [
     ),
     launch("cat", 5, 5, line=20),
 ]
+
+COMPLEX = [
+    launch("", read, written, line=line, kernel=kernel, us=us, owner="cuFFT" if "fft" in kernel else "cupy")
+    for kernel, read, written, line, us in (
+        ("cupy_copy__float32_complex64", 17, 34, 42, 22),
+        ("regular_fft", 34, 34, 42, 30),
+        ("vector_fft", 34, 34, 42, 22),
+        ("cupy_multiply__complex64_complex64_complex64", 67, 34, 43, 24),
+        ("regular_fft", 34, 34, 44, 30),
+        ("vector_fft", 34, 34, 44, 22),
+        ("cupy_true_divide__complex64_complex_complex64", 34, 34, 44, 22),
+    )
+]
+
+REAL = launch("", 17, 17, line=51, function="update", kernel="cupy_add__float32_float_float32", owner="cupy")
 
 _CUPY_SOFTMAX = (
     ("multiply__float32_float_float32", 500),
@@ -201,6 +217,11 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
         ],
         "PROG001",
         13,
+    ),
+    "real_arrays_as_complex": (
+        rounds(3, *COMPLEX, REAL),
+        "PROG017",
+        42,
     ),
     "sort_for_few": (
         [*[launch("sort", 400, 400, line=80)] * 4, launch("slice", 1, 1, line=81), product(us=30)],
@@ -466,6 +487,46 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
     gap = sum(each.duration_ns for each in launches) / len(launches)
     found = advise(launches, traced(len(launches), gap_ns=gap))
     assert found[0].change == "batch_calls"
+
+
+def test_a_graph_comes_after_what_removes_the_launches() -> None:
+    """An optimizer of 208 launches, and 100 others: a fused one takes two thirds of the gaps away, a graph the rest."""
+    others = rounds(50, product(1, 1, 8), launch("gelu", 1, 1, line=51, function="forward", us=4))
+    launches = [*others, *backward_products(4, us=8), *adam(tensors=16, size=1)]
+    trace = traced(len(launches), gap_ns=11_000)
+    assert [each.change for each in advise(launches, trace)] == ["optimizer", "launch_overhead"]
+    fewer = [*rounds(4, *others), *backward_products(4, us=8), *adam(tensors=16, size=1)]
+    assert advise(fewer, traced(len(fewer), gap_ns=11_000))[0].change == "launch_overhead"
+
+
+@pytest.mark.parametrize("tables", [16, 15])
+def test_a_loop_of_lookups_has_a_backward_pass(tables: int) -> None:
+    """Each lookup sorts its indices backward: in 16 lookups the same six kernels come 16 times, in 15 they do not."""
+    lookups = rounds(16, launch("embedding", 8, 8, line=41, us=11, kernel="_scatter_gather_elementwise_kernel<1>"))
+    sorts = [launch("sort", 1, 1, us=7, backward="EmbeddingBackward0")] * 5
+    one = [replace(each, call=replace(each.call, operator="embedding")) for each in sorts if each.call]
+    scatter = launch("embedding", 8, 8, us=25, backward="EmbeddingBackward0", kernel="sum_and_scatter")
+    launches = [*lookups, launch("cat", 130, 130, line=42), *LAYER * 3, *[*one, scatter] * tables]
+    (found,) = list(loops(Program(launches)))
+    assert len(found.launches) == 16 + 1 + (16 * 6 if tables == 16 else 0)
+    assert found.removed == pytest.approx(15 + (15 * 6 if tables == 16 else 0))
+    if tables == 16:
+        assert advise(launches, traced(len(launches), gap_ns=10_000))[0].change == "batch_calls"
+
+
+def test_real_transforms_do_half() -> None:
+    (found,) = list(real_transforms(Program([*COMPLEX, REAL])))
+    assert found.saved == pytest.approx((22_000, 22_000 + 128_000 / 2, 22_000 + 150_000 / 2))
+
+
+@pytest.mark.parametrize(
+    "launches",
+    [COMPLEX, [*COMPLEX[:3], REAL], [*COMPLEX[1:], REAL]],
+    ids=["a complex result", "no transform back", "a complex array"],
+)
+def test_complex_transforms_of_complex_arrays_are_no_waste(launches: list[ProgramLaunch]) -> None:
+    assert not list(real_transforms(Program(launches)))
+    assert not [each for each in advise(launches) if each.change == "fewer_conversions"]
 
 
 UPDATES = rounds(60, *[launch(word, 8, 4, line=9, us=4) for word in ("mul", "sub", "copy_")])

@@ -14,9 +14,11 @@ from typing import Any, Literal
 from ncuview.profiling.hook.ncuview_kernel_trace import LONGEST_LAUNCH_GAP_NS
 from ncuview.programs.advise import BETWEEN, advise
 from ncuview.records.program import Call, KernelTrace, ProgramFinding, ProgramLaunch
+from ncuview.speedup.attainable import program_figures
 from validation.calls.labels import (
     IN_VIEW,
     Unit,
+    calls_of_function_with,
     functions_of,
     gain,
     labels_of,
@@ -83,7 +85,7 @@ def case_of(recorded: Recorded, source: Path, written: Mapping[str, Any]) -> Cas
     unit = unit_of(written)
     whole_ns = max(kernel_ns, wall_ms * 1e6) if unit == "wall_ms" and isfinite(wall_ms) else kernel_ns
     places = _Places(source, written, recorded.launches)
-    findings = advise(recorded.launches, _trace_of(source, recorded))
+    findings = advise(recorded.launches, _trace_of(source, recorded), program_figures(recorded.device))
     return Case(
         Step(recorded.program, recorded.variant),
         label_of(source, written),
@@ -182,6 +184,7 @@ class _Places:
         self._callers = {
             line for call in calls if self._is_labelled(_lines(call, source.name)) for line in _lines(call, source.name)
         }
+        self._callers |= {line for place in self._labelled for line in calls_of_function_with(place.first, text)}
 
     def of(self, calls: Collection[Call]) -> Where:
         """Where the calls of a piece of advice are: at the nearest of them."""
