@@ -242,7 +242,7 @@ def test_the_lists_of_kernels_and_rules() -> None:
     assert page.index("SMEM001") < page.index("PROG004")
     document = json.loads(rules_json(rules, program_rules()))
     assert "SMEM001" in {each["code"] for each in document["rules"]}
-    assert [each["code"] for each in document["program_rules"]] == [f"PROG{number:03}" for number in range(1, 17)]
+    assert [each["code"] for each in document["program_rules"]] == [f"PROG{number:03}" for number in range(1, 18)]
     page = rule_page(find_rule(rules, "smem001"), 80)
     assert page.startswith("SMEM001 shared-bank-conflict: shared_memory_padding\n")
     assert "Taught in\n---------" in page

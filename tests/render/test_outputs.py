@@ -214,14 +214,15 @@ def test_the_parts_make_the_complete_text(to: str, tmp_path: Path) -> None:
 
 def test_json_of_many_launches_is_never_in_memory_as_one_text(tmp_path: Path) -> None:
     many = Diagnosis(tuple(replace(launch_with_advice(), index=index) for index in range(500)), diagnosis().reports)
-    write_output(tmp_path / "warm.json", output_parts(diagnosis(), None, "json"))
-    tracemalloc.start()
-    try:
-        write_output(tmp_path / "a.json", output_parts(many, None, "json"))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < (tmp_path / "a.json").stat().st_size / 4
+    peaks = []
+    for name in ("b.json", "a.json"):  # in one of them Python's own table of names may grow, by 2 MB
+        tracemalloc.start()
+        try:
+            write_output(tmp_path / name, output_parts(many, None, "json"))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert min(peaks) < (tmp_path / "a.json").stat().st_size / 4
     assert len(json.loads((tmp_path / "a.json").read_text())["launches"]) == 500
 
 
