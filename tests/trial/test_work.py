@@ -18,7 +18,7 @@ from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import WORK, passes_of
 from ncuview.records.diagnosis import Finding, RuleId, SourceLine
 from ncuview.records.profile import Profile, failure_of
-from ncuview.records.trial import Bound
+from ncuview.records.trial import Bound, Bounds
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.guards import PASSED, dynamic_guards
 from ncuview.trial.kernel_files import Count, KernelFileBench
@@ -319,18 +319,32 @@ def bound(folder: Path, count: Callable[[Ablated, bool], Counted | None], timed:
 class TestBounds:
     def test_an_ablation_with_all_of_its_work_is_a_bound(self, tmp_path: Path) -> None:
         found = bound(tmp_path, lambda *_: recorded(CONFLICTS))
-        assert (found.is_bound, found.not_believed) == (True, "")
+        assert (found.bounds, found.not_believed) == ("at most", "")
 
     def test_an_ablation_that_executes_less_is_none(self, tmp_path: Path) -> None:
         def less(_: Ablated, ablated: bool) -> Counted:
             return changed(recorded(CONFLICTS), shared_loads=0.5) if ablated else recorded(CONFLICTS)
 
         found = bound(tmp_path, less)
-        assert not found.is_bound
+        assert found.bounds == "nothing"
         assert found.not_believed == "threads executed 0.50x the shared loads of the original, less than 0.90x"
 
+    @pytest.mark.parametrize(
+        ("gain", "bounds"),
+        [((2.2, 2.28, 2.3), "at least"), ((1.01, 1.02, 1.03), "nothing"), ((0.7, 0.8, 0.9), "nothing")],
+    )
+    def test_an_ablation_that_executes_more_bounds_from_below_and_withdraws_nothing(
+        self, tmp_path: Path, gain: tuple[float, float, float], bounds: Bounds
+    ) -> None:
+        def more(_: Ablated, ablated: bool) -> Counted:
+            return changed(recorded(CONFLICTS), inst_executed=1.82) if ablated else recorded(CONFLICTS)
+
+        found = bound(tmp_path, more, timing("faster", *gain))
+        assert (found.bounds, found.not_believed, found.withdrawn) == (bounds, "", "")
+        assert found.more_work == "inst_executed is 1.82x of the original's, outside of 0.85x to 1.50x"
+
     def test_where_counters_are_denied_code_alone_decides(self, tmp_path: Path) -> None:
-        assert bound(tmp_path, lambda *_: None).is_bound
+        assert bound(tmp_path, lambda *_: None).bounds == "at most"
 
     def test_a_run_of_ncu_that_failed_is_no_pass(self, tmp_path: Path) -> None:
         def failing(_: Ablated, ablated: bool) -> Counted:
