@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Gain, LaunchDiagnosis
@@ -21,6 +21,12 @@ other values of the same parameters gain more.
 the source. ``not built``: the compiler refused it. ``withdrawn``: without the waste the kernel is not faster.
 ``not tried``: the budget ended, or the trial was interrupted."""
 
+
+Stage = Literal["compile", "machine code", "counters", "times", "comparison", "runs", "sanitizer", "all"]
+"""Where a trial spends its time. ``compile``: copies of sources and builds. ``machine code``: disassembly.
+``counters``: runs under ncu, reading and judging them. Of a kernel file ``times`` and ``comparison``: the processes
+that time versions and compare their results; of a program ``runs``, which do both. ``sanitizer``: compute-sanitizer.
+``all``: from the first to the last."""
 
 Bounds = Literal["at most", "at least", "nothing"]
 """What the gain of an ablation bounds. ``at most``: no cure of this waste gains more. ``at least``: the waste costs
@@ -110,6 +116,8 @@ class Trial(Shown):
     stopped: str
     """Why not all changes were tried, as a clause; empty where nothing is left to try."""
     remark: str = ""
+    seconds: Mapping[Stage, float] = field(default_factory=dict)
+    """How long each stage took; without those that had nothing to do."""
     failure: Failure | None = None
     """Why there is no complete answer; None where there is."""
 

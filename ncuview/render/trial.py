@@ -81,6 +81,7 @@ def trial_document(trial: Trial) -> str:
         stopped=trial.stopped,
         remark=trial.remark,
         error=trial.failure,
+        seconds=trial.seconds,
         attempts=trial.attempts,
         patch=trial.patch,
         before=launch_document(trial.before) if trial.before else None,

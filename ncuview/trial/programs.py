@@ -71,6 +71,8 @@ class ProgramTools:
     count: Callable[[Path, Sequence[str], str], Counted | None]
     """Counts what the first launch of a kernel in a program does; None where counters may not be read. Raises
     NcuviewError."""
+    build: Callable[[Path, Path, str, Mapping[Path, bytes]], None]
+    """Copies a tree to a folder and builds there, with these files; see ``built_copy``."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class ProgramBench:
         """
         folder = self._folder / str(next(self._versions))
         written = {self._target.source: source.encode("utf-8", "surrogateescape")}
-        built_copy(self._target.tree, folder, self._target.build, written)
+        self._tools.build(self._target.tree, folder, self._target.build, written)
         return ProgramVersion(folder)
 
     def judge(self, version: ProgramVersion) -> LaunchDiagnosis | None:
@@ -268,7 +270,7 @@ class ProgramBench:
         return not compared(before, after)
 
 
-def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, bytes] | None = None) -> None:
+def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, bytes]) -> None:
     """Copy a source tree, write files in the copy, and build there.
 
     Raises:
@@ -276,7 +278,7 @@ def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, byte
         UsageError: The tree is too large.
     """
     copy_of(tree, folder)
-    for path, content in (written or {}).items():
+    for path, content in written.items():
         (folder / path).write_bytes(content)
     ran = run_in(folder, ["/bin/sh", "-c", build], _BUILD_S) if build else None
     if ran and ran.failure:

@@ -60,6 +60,7 @@ def trial(*attempts: Attempt, **changes: object) -> Trial:
         before=launch_with_advice(),
         after=replace(launch_with_advice(), bottleneck="dram"),
         stopped="",
+        seconds={"compile": 4.5, "times": 3.25, "all": 9.0},
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -173,6 +174,7 @@ def test_the_document_is_of_its_schema() -> None:
         document = json.loads(trial_document(each))
         assert problems(document, "trial") == []
         assert document["finished"] == each.finished
+        assert document["seconds"] == {"compile": 4.5, "times": 3.25, "all": 9.0}
         assert [made["decision"] for made in document["attempts"]] == [made.decision for made in each.attempts]
 
 

@@ -14,7 +14,7 @@ from ncuview.base.errors import ReportEmpty
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch.patch import Edit, edit_between
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, is_named, traced_by
+from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import Printed
 from ncuview.trial.scratch import state_of
 from ncuview.trial.search import NotBuilt, NotTimed
@@ -84,7 +84,7 @@ def made(folder: Path, *, source: str = SOURCE, check: str = "") -> ProgramBench
     build = "grep -q MISTAKE k.cu && { echo error: MISTAKE >&2; exit 1; }; cp k.cu built.cu"
     target = ProgramTarget(tree, Path("k.cu"), "copy", build, (sys.executable, "app.py"), check, run_limit_s=20.0)
     target = replace(target, timing_s=60.0)
-    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count)
+    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count, built_copy)
     return ProgramBench(target, folder / "versions", tools)
 
 

@@ -23,6 +23,7 @@ from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.guards import PASSED, dynamic_guards
 from ncuview.trial.kernel_files import Count, KernelFileBench
 from ncuview.trial.search import NotBuilt
+from ncuview.trial.stages import Stages
 from ncuview.trial.timing import Timing
 from ncuview.trial.verify import Verification
 from ncuview.trial.work import Arrays, Counted, arrays_of, counted, dropped, floor_ns, once
@@ -377,7 +378,8 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
 
     monkeypatch.setattr(trials, "profile_launches", profiled)
     remarks: list[str] = []
-    count = trials.tools_for_files(tmp_path, remarks).count
+    stages = Stages()
+    count = trials.tools_for_files(tmp_path, remarks, stages).count
     found = count(find_kernel("transposeNaive"))
     assert found is not None
     assert found.amounts["global stores"] > 0
@@ -386,6 +388,7 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
     (said,) = remarks
     assert said.endswith("work is compared in machine code alone")
     assert asked == [(None, None, WORK)] * 2
+    assert stages.seconds.keys() == {"counters", "all"}
 
 
 def test_the_first_launch_of_a_programs_kernel_is_counted_in_its_copy(
@@ -401,7 +404,7 @@ def test_the_first_launch_of_a_programs_kernel_is_counted_in_its_copy(
 
     monkeypatch.setattr(trials, "profile_program", profiled)
     here, remarks = Path.cwd(), list[str]()
-    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks).count
+    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks, Stages()).count
     found = count(tmp_path, ("./app", "3"), "turn")
     assert found is not None
     assert found.amounts["global loads"] > 0
