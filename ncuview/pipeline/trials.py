@@ -37,15 +37,16 @@ from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_pr
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
 from ncuview.patch.patch import edit_between
-from ncuview.pipeline.examine import examine_program, profile_here, require_complete
-from ncuview.pipeline.profiled import profile_launches, profile_program
+from ncuview.pipeline.examine import examine_program, require_complete
+from ncuview.pipeline.profiled import planned_metrics, profile_launches, profile_program
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import WORK
 from ncuview.records.diagnosis import Gain, LaunchDiagnosis
-from ncuview.records.profile import NOWHERE, Device
+from ncuview.records.profile import NOWHERE, Device, Profile
 from ncuview.records.trial import Attempt, Trial
-from ncuview.trial.kernel_files import KernelFileBench, Tools
+from ncuview.trial.cases import Build
+from ncuview.trial.kernel_files import Judged, KernelFileBench, Tools
 from ncuview.trial.program_source import definitions_in, importers_of, placed, source_of
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import OPTIONS, Printed
@@ -252,17 +253,21 @@ def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
         symbol = made.symbol(launch_of(kernel).template)
         return next(each for each in code_of_cubin(made.cubin) if each.symbol == symbol)
 
-    def judge(kernel: Kernel) -> LaunchDiagnosis | None:
-        def profiled() -> LaunchDiagnosis | None:
-            return diagnose(profile_here([launch_of(kernel)], None, None), load_rules(), "live").launches[0]
+    def profile_of(kernel: Kernel, made: Compiled, metrics: Sequence[str]) -> Profile:
+        return require_complete(profile_launches([launch_of(kernel)], metrics, compiled={kernel.function: made}))
+
+    def judge(version: Build) -> Judged | None:
+        def profiled() -> Judged:
+            profile = profile_of(version.kernel, version.compiled, planned_metrics(None))
+            return Judged(diagnose(profile, load_rules(), "live").launches[0], counted(profile))
 
         return _with_counters(profiled, remarks)
 
-    def count(kernel: Kernel) -> Counted | None:
+    def count(version: Build) -> Counted | None:
         # An ablation computes something else, which is not compared with the oracle, and copies are not its work.
-        text = kernel.text.model_copy(update={"oracle": None, "transfers": None})
-        launch = launch_of(replace(kernel, text=text))
-        return _with_counters(lambda: counted(require_complete(profile_launches([launch], WORK))), remarks)
+        text = version.kernel.text.model_copy(update={"oracle": None, "transfers": None})
+        kernel = replace(version.kernel, text=text)
+        return _with_counters(lambda: counted(profile_of(kernel, version.compiled, WORK)), remarks)
 
     jobs = folder / "jobs"
     jobs.mkdir()

@@ -34,10 +34,20 @@ Compile = Callable[[Kernel, Path], Compiled]
 """Compiles a kernel file into a folder; raises CompileFailed."""
 CodeOf = Callable[[Compiled, Kernel], KernelCode]
 """Disassembles a compiled kernel; raises ToolError."""
-Judge = Callable[[Kernel], LaunchDiagnosis | None]
-"""Profiles the launch of a kernel file; None where counters cannot be read."""
-Count = Callable[[Kernel], Counted | None]
-"""Counts what that launch does; None where counters may not be read. Raises NcuviewError."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a run with the counters of all rules shows of a launch."""
+
+    diagnosis: LaunchDiagnosis
+    counted: Counted
+
+
+Judge = Callable[[Build], Judged | None]
+"""Profiles the launch of a version; None where counters cannot be read. Raises NcuviewError."""
+Count = Callable[[Build], Counted | None]
+"""Counts what that launch does, in fewer passes; None where counters may not be read. Raises NcuviewError."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +76,14 @@ class KernelFileBench:
         self._original, self._reload, self._folder, self._tools = kernel, reload, folder, tools
         self._versions = count()
 
+        self._whole: dict[Path, Counted] = {}
+        self._codes: dict[Path, KernelCode] = {}
+
         def counted(version: Build) -> Counted | None:
-            return tools.count(version.kernel)
+            return self._whole.get(version.kernel.path) or tools.count(version)
 
         self._counted = once(counted, lambda version: version.kernel.path)
+        self._judged = once(tools.judge, lambda version: version.kernel.path)
 
     def build(self, source: str) -> Build:
         """Compile a version.
@@ -89,8 +103,11 @@ class KernelFileBench:
             raise NotBuilt(str(error)) from error
 
     def judge(self, version: Build) -> LaunchDiagnosis | None:
-        """The diagnosis of a version; None where counters cannot be read."""
-        return self._tools.judge(version.kernel)
+        """The diagnosis of a version, which is made once; None where counters cannot be read."""
+        found = self._judged(version)
+        if found and found.counted.is_complete:
+            self._whole[version.kernel.path] = found.counted
+        return found.diagnosis if found else None
 
     def bound(self, version: Build, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
@@ -115,7 +132,8 @@ class KernelFileBench:
         times = next((line["times_ns"] for line in answer.lines if "times_ns" in line), None)
         if times is None or answer.failure:
             raise NotTimed(answer.failure or "the process ended without times")
-        return judged_times(times["before"], times["after"], self._floor_ns(before))
+        floor_ns = self._floor_ns(before) if after is not before else 0.0
+        return judged_times(times["before"], times["after"], floor_ns)
 
     def check(self, before: Build, after: Build, edit: Edit) -> Verification:
         """Whether a version computes what the one before the edit does: outputs, memory, races and counters."""
@@ -153,6 +171,8 @@ class KernelFileBench:
         """The same, unless counters say that a version leaves out work; without counters the same."""
         try:
             was = self._counted(before)
+            if was:
+                self.judge(after)  # only this check is left: it will most likely be kept, and judged anyhow
             now = self._counted(after) if was else None
         except NcuviewError as failed:
             return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
@@ -164,7 +184,10 @@ class KernelFileBench:
         return replace(verified, passed=(*verified.passed, "its launch, stores and reads by counters"))
 
     def _code_of(self, version: Build) -> KernelCode:
-        return self._tools.code_of(version.compiled, version.kernel)
+        path = version.kernel.path
+        if path not in self._codes:
+            self._codes[path] = self._tools.code_of(version.compiled, version.kernel)
+        return self._codes[path]
 
     def _is_clean(self, version: Build, without: Build) -> bool | None:
         """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""

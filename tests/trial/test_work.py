@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.base.errors import Incomplete, NcuRefused, ReportEmpty
+from ncuview.base.errors import Incomplete, NcuRefused, ReportEmpty, WrongResult
+from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import family, find_kernel, launch_of, launches_of
+from ncuview.catalogue.machine_code import KernelCode
 from ncuview.metrics.analysis import Analysis
 from ncuview.patch.patch import edit_between
 from ncuview.pipeline import trials
@@ -19,9 +21,11 @@ from ncuview.profiling.passes import WORK, passes_of
 from ncuview.records.diagnosis import Finding, RuleId, SourceLine
 from ncuview.records.profile import Profile, failure_of
 from ncuview.records.trial import Bound, Bounds
+from ncuview.sass.code import Code
 from ncuview.trial.bounds import Means, bound_of
+from ncuview.trial.cases import Build
 from ncuview.trial.guards import PASSED, dynamic_guards
-from ncuview.trial.kernel_files import Count, KernelFileBench
+from ncuview.trial.kernel_files import Count, Judged, KernelFileBench
 from ncuview.trial.search import NotBuilt
 from ncuview.trial.stages import Stages
 from ncuview.trial.timing import Timing
@@ -29,7 +33,7 @@ from ncuview.trial.verify import Verification
 from ncuview.trial.work import Arrays, Counted, arrays_of, counted, dropped, floor_ns, once
 from tests.emulation import needs_gpp
 from tests.profiles import recorded_profile
-from tests.render.sample import advice_finding
+from tests.render.sample import advice_finding, launch_with_advice
 from tests.trial.building import catalogue, code
 from tests.trial.emulated import build, process, reload_of, tools
 from tests.trial.test_search import timing
@@ -211,6 +215,9 @@ class TestOnce:
 NAME = "transposeNaive"
 
 
+DISASSEMBLED = KernelCode(NAME, NAME, "9.0", 40, 0, 0, 0, Code((), ()), ())
+
+
 def bench_counting(folder: Path, count: Count) -> tuple[KernelFileBench, str]:
     small = build(find_kernel(NAME)).kernel
     return KernelFileBench(small, reload_of(small), folder, tools(process, count)), small.path.read_text()
@@ -224,9 +231,14 @@ def of_launch(kernel: Kernel, **amounts: float) -> Counted:
     return Counted(((kernel.function, launch.grid, launch.block),), {**all_of_it, **amounts})
 
 
+def told(count: Callable[[Kernel, bool], Counted | None]) -> Count:
+    """Counts a version, and is told whether it is the changed one."""
+    return lambda version: count(version.kernel, "// changed" in version.kernel.path.read_text())
+
+
 def checked(folder: Path, count: Callable[[Kernel, bool], Counted | None]) -> Verification:
     """The check of a change that changes nothing; ``count`` is told whether it counts the changed version."""
-    bench, source = bench_counting(folder, lambda kernel: count(kernel, "// changed" in kernel.path.read_text()))
+    bench, source = bench_counting(folder, told(count))
     edit = edit_between("Change nothing", source, f"{source}// changed\n")
     return bench.check(bench.build(source), bench.build(edit.edited), edit)
 
@@ -269,14 +281,76 @@ class TestKernelFiles:
         assert "the profile holds no launch" in found.reason
 
     def test_times_below_the_floor_are_impossible(self, tmp_path: Path) -> None:
-        def slow(kernel: Kernel) -> Counted:
-            return of_launch(kernel, duration=1e9, dram_pct=90.0, dram_bytes_written=0.0)
+        counted: list[Path] = []
+
+        def slow(version: Build) -> Counted:
+            counted.append(version.kernel.path)
+            return of_launch(version.kernel, duration=1e9, dram_pct=90.0, dram_bytes_written=0.0)
 
         bench, source = bench_counting(tmp_path, slow)
-        version = bench.build(source)
-        found = bench.time(version, version)
+        version, other = bench.build(source), bench.build(source)
+        assert bench.time(version, version).outcome in {"same", "faster", "slower", "unclear"}
+        assert counted == []  # against itself there is nothing to find impossible
+        found = bench.time(version, other)
+        assert counted == [version.kernel.path]
         assert found.outcome == "impossible"
         assert "less than the 855,000,000 ns that the hardware allows" in found.reason
+
+    @pytest.mark.parametrize(("complete", "runs"), [(True, 0), (False, 2)])
+    def test_a_version_that_is_judged_is_not_counted_again(self, tmp_path: Path, complete: bool, runs: int) -> None:
+        counts: list[Path] = []
+        judges: list[Path] = []
+        all_known = dict.fromkeys(recorded(NAME).amounts, 0.0) if complete else {}
+
+        def count(version: Build) -> Counted:
+            counts.append(version.kernel.path)
+            return of_launch(version.kernel)
+
+        def judge(version: Build) -> Judged:
+            judges.append(version.kernel.path)
+            found = of_launch(version.kernel)
+            return Judged(launch_with_advice(), replace(found, amounts={**all_known, **found.amounts}))
+
+        small = build(find_kernel(NAME)).kernel
+        source = small.path.read_text()
+        bench = KernelFileBench(small, reload_of(small), tmp_path, tools(process, count, judge))
+        edit = edit_between("Change nothing", source, f"{source}// changed\n")
+        before, after = bench.build(source), bench.build(edit.edited)
+        bench.judge(before)
+        bench.time(before, after)
+        found = bench.check(before, after, edit)
+        assert found.passed[-1] == "its launch, stores and reads by counters"
+        assert bench.judge(after) is not None
+        assert judges == [before.kernel.path, after.kernel.path]
+        assert len(counts) == runs
+
+    def test_a_version_whose_judging_fails_is_unproven(self, tmp_path: Path) -> None:
+        def judge(version: Build) -> Judged:
+            raise WrongResult("turn computes 3 wrong elements")
+
+        small = build(find_kernel(NAME)).kernel
+        source = small.path.read_text()
+        counting = tools(process, lambda version: of_launch(version.kernel), judge)
+        bench = KernelFileBench(small, reload_of(small), tmp_path, counting)
+        edit = edit_between("Change nothing", source, f"{source}// changed\n")
+        found = bench.check(bench.build(source), bench.build(edit.edited), edit)
+        assert (found.verdict, found.check) == ("unproven", "work")
+        assert "turn computes 3 wrong elements" in found.reason
+
+    def test_a_version_is_disassembled_once(self, tmp_path: Path) -> None:
+        asked: list[Path] = []
+
+        def code_of(made: Compiled, _: Kernel) -> KernelCode:
+            asked.append(made.cubin)
+            return DISASSEMBLED
+
+        small = build(find_kernel(NAME)).kernel
+        made = replace(tools(process), code_of=code_of)
+        bench = KernelFileBench(small, reload_of(small), tmp_path, made)
+        source = small.path.read_text()
+        one, other = bench.build(source), bench.build(source)
+        assert [bench.registers(each) for each in (one, other, one)] == [40, 40, 40]
+        assert asked == [one.compiled.cubin, other.compiled.cubin]
 
 
 # Ablations
@@ -368,9 +442,12 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
+    kernel = find_kernel("transposeNaive")
+    version = Build(kernel, Compiled(tmp_path / "k.cubin", kernel))
 
-    def profiled(launches: list[object], metrics: object) -> object:
+    def profiled(launches: list[object], metrics: object, *, compiled: Mapping[str, Compiled]) -> object:
         (launch,) = launches
+        assert compiled == {"transposeNaive": version.compiled}
         asked.append((launch.kernel.text.oracle, launch.kernel.text.transfers, metrics))  # type: ignore[attr-defined]
         if len(asked) == 1:
             return recorded_profile("transpose")
@@ -380,11 +457,11 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
     remarks: list[str] = []
     stages = Stages()
     count = trials.tools_for_files(tmp_path, remarks, stages).count
-    found = count(find_kernel("transposeNaive"))
+    found = count(version)
     assert found is not None
     assert found.amounts["global stores"] > 0
     assert remarks == []
-    assert count(find_kernel("transposeNaive")) is None
+    assert count(version) is None
     (said,) = remarks
     assert said.endswith("work is compared in machine code alone")
     assert asked == [(None, None, WORK)] * 2
