@@ -292,6 +292,7 @@ def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
         process=process,
         sanitizer=stages.timed("sanitizer", sanitizer),
         count=stages.timed("counters", count),
+        at_once=bench.at_once,
     )
 
 

@@ -6,6 +6,7 @@ the original on inputs and sizes of our choice, in poisoned memory, and without 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -23,11 +24,11 @@ from ncuview.records.diagnosis import Finding, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.cases import Build, Reordering, job_of
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of, remembered
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
-from ncuview.trial.verify import Process, Sanitizer, Verification, verify, wrong_launches
+from ncuview.trial.verify import AtOnce, Process, Sanitizer, Verification, verify, wrong_launches
 from ncuview.trial.work import Counted, arrays_of, dropped, floor_ns, once
 
 Compile = Callable[[Kernel, Path], Compiled]
@@ -60,6 +61,8 @@ class Tools:
     process: Process
     sanitizer: Sanitizer
     count: Count
+    at_once: AtOnce | None = None
+    """Makes runs of compute-sanitizer at once; None to make them in turn."""
     timing_s: float = 4.0
     """How long the times of two versions may be taken, in seconds."""
 
@@ -83,6 +86,7 @@ class KernelFileBench:
             return self._whole.get(version.kernel.path) or tools.count(version)
 
         self._counted = once(counted, lambda version: version.kernel.path)
+        self._sanitizer = remembered(tools.sanitizer, lambda job: json.dumps(job, sort_keys=True))
         self._judged = once(tools.judge, lambda version: version.kernel.path)
 
     def build(self, source: str) -> Build:
@@ -138,7 +142,12 @@ class KernelFileBench:
     def check(self, before: Build, after: Build, edit: Edit) -> Verification:
         """Whether a version computes what the one before the edit does: outputs, memory, races and counters."""
         found = verify(
-            before, after, self._tools.process, self._tools.sanitizer, reordered=_reordered(before.kernel, edit)
+            before,
+            after,
+            self._tools.process,
+            self._sanitizer,
+            reordered=_reordered(before.kernel, edit),
+            at_once=self._tools.at_once,
         )
         found = replace(found, passed=_passed(found))
         if found.verdict == "verified":
@@ -193,7 +202,7 @@ class KernelFileBench:
         """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""
         try:
             before, after = (
-                findings_of("memcheck", self._tools.sanitizer("memcheck", self._job_of_one(each)))
+                findings_of("memcheck", self._sanitizer("memcheck", self._job_of_one(each)))
                 for each in (version, without)
             )
         except Inconclusive:

@@ -23,7 +23,7 @@ from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
 from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
 from ncuview.trial.search import NotBuilt, NotTimed, gain_of
 from ncuview.trial.timing import Timing
@@ -113,6 +113,11 @@ class ProgramBench:
 
         self._counted = once(counted, lambda version: version.folder)
 
+        def sanitized(tool: str, version: ProgramVersion) -> Printed:
+            return tools.sanitizer(tool, version.folder, target.program)
+
+        self._sanitizer = remembered(sanitized, lambda version: version.folder)
+
     def build(self, source: str) -> ProgramVersion:
         """Build a version in a copy of its own.
 
@@ -137,6 +142,8 @@ class ProgramBench:
     def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
         """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
+        A version beside itself is run once for both.
+
         Raises:
             NotTimed: A run failed, or launches are missing.
         """
@@ -145,8 +152,11 @@ class ProgramBench:
         for look in (each for each in LOOKS if each <= _MOST_RUNS):
             while len(times[1]) < look and (time.monotonic() < ends or not times[1]):
                 # Every other round goes the other way, so that no version always has the same predecessor.
-                for number, version in [(0, before), (1, after)][:: -1 if len(times[0]) % 2 else 1]:
+                turns = [(0, before), (1, after)][: 1 if after is before else 2]
+                for number, version in turns[:: -1 if len(times[0]) % 2 else 1]:
                     times[number].append(self._kernel_ns(version))
+                if after is before:
+                    times[1].append(times[0][-1])
             if len(times[1]) < look or ratio_of(times[0], times[1]).precise:
                 break
         return judged_times(times[0], times[1])
@@ -231,10 +241,7 @@ class ProgramBench:
     def _memory(self, before: ProgramVersion, after: ProgramVersion, passed: tuple[str, ...]) -> Verification:
         for tool in TOOLS:
             try:
-                old, new = (
-                    findings_of(tool, self._tools.sanitizer(tool, each.folder, self._target.program))
-                    for each in (before, after)
-                )
+                old, new = (findings_of(tool, self._sanitizer(tool, each)) for each in (before, after))
             except Inconclusive as failed:
                 return Verification("unproven", _CHECK_OF[tool], str(failed), passed=passed)
             if more := compared(old, new):
@@ -261,10 +268,7 @@ class ProgramBench:
     def _is_clean(self, version: ProgramVersion, without: ProgramVersion) -> bool | None:
         """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""
         try:
-            before, after = (
-                findings_of("memcheck", self._tools.sanitizer("memcheck", each.folder, self._target.program))
-                for each in (version, without)
-            )
+            before, after = (findings_of("memcheck", self._sanitizer("memcheck", each)) for each in (version, without))
         except Inconclusive:
             return None
         return not compared(before, after)

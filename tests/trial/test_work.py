@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.cases import Build
 from ncuview.trial.guards import PASSED, dynamic_guards
 from ncuview.trial.kernel_files import Count, Judged, KernelFileBench
+from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.search import NotBuilt
 from ncuview.trial.stages import Stages
 from ncuview.trial.timing import Timing
@@ -35,7 +37,7 @@ from tests.emulation import needs_gpp
 from tests.profiles import recorded_profile
 from tests.render.sample import advice_finding, launch_with_advice
 from tests.trial.building import catalogue, code
-from tests.trial.emulated import build, process, reload_of, tools
+from tests.trial.emulated import build, process, reload_of, sanitizer, tools
 from tests.trial.test_search import timing
 
 
@@ -336,6 +338,24 @@ class TestKernelFiles:
         found = bench.check(bench.build(source), bench.build(edit.edited), edit)
         assert (found.verdict, found.check) == ("unproven", "work")
         assert "turn computes 3 wrong elements" in found.reason
+
+    def test_a_version_is_examined_once(self, tmp_path: Path) -> None:
+        asked: list[tuple[str, str]] = []
+
+        def examined(tool: str, job: Mapping[str, Any]) -> Printed:
+            (cubin,) = {launch["cubin"] for case in job["cases"] for launch in case["launches"].values()}
+            asked.append((tool, cubin))
+            return sanitizer(tool, job)
+
+        small = build(find_kernel(NAME)).kernel
+        bench = KernelFileBench(small, reload_of(small), tmp_path, replace(tools(process), sanitizer=examined))
+        source = small.path.read_text()
+        versions = [bench.build(f"{source}{more}") for more in ("", "// one\n", "// other\n")]
+        for before, after in ((0, 1), (0, 2), (2, 1)):
+            edit = edit_between("Change nothing", source, versions[after].kernel.path.read_text())
+            assert bench.check(versions[before], versions[after], edit).verdict == "verified"
+        cubins = [str(each.compiled.cubin) for each in versions]
+        assert sorted(asked) == sorted((tool, cubin) for tool in TOOLS for cubin in cubins)
 
     def test_a_version_is_disassembled_once(self, tmp_path: Path) -> None:
         asked: list[Path] = []
