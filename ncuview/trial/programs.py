@@ -107,6 +107,7 @@ class ProgramBench:
         self.path, self.kernel = str(target.source), target.kernel
         self._target, self._folder, self._tools = target, folder, tools
         self._versions = count()
+        self._codes: dict[Path, KernelCode] = {}
 
         def counted(version: ProgramVersion) -> Counted | None:
             return tools.count(version.folder, target.program, target.kernel)
@@ -263,7 +264,9 @@ class ProgramBench:
         return replace(verified, passed=(*verified.passed, "its stores and loads by counters"))
 
     def _code_of(self, version: ProgramVersion) -> KernelCode:
-        return self._tools.code_of(version.folder, self._target.program, self.kernel)
+        if version.folder not in self._codes:
+            self._codes[version.folder] = self._tools.code_of(version.folder, self._target.program, self.kernel)
+        return self._codes[version.folder]
 
     def _is_clean(self, version: ProgramVersion, without: ProgramVersion) -> bool | None:
         """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""

@@ -15,6 +15,7 @@ from ncuview.catalogue.launcher.ratios import LOOKS
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch.patch import Edit, edit_between
 from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.sass.code import Code
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.scratch import state_of
@@ -83,6 +84,7 @@ def made(
     source: str = SOURCE,
     check: str = "",
     sanitizer: Callable[[str, Path, Sequence[str]], Printed] = sanitizer,
+    code_of: Callable[[Path, Sequence[str], str], KernelCode] = code_of,
 ) -> ProgramBench:
     tree = folder / "tree"
     tree.mkdir(exist_ok=True)
@@ -152,6 +154,19 @@ def test_the_original_is_examined_once_for_all_of_its_variants(tmp_path: Path) -
         assert bench.check(original, bench.build(edit.edited), edit).verdict == "verified"
     assert asked.count(("racecheck", original.folder)) == 1
     assert len(asked) == len(set(asked)) == 3 * len(TOOLS)
+
+
+def test_a_version_is_disassembled_once(tmp_path: Path) -> None:
+    asked: list[Path] = []
+
+    def disassembled(folder: Path, _: Sequence[str], kernel: str) -> KernelCode:
+        asked.append(folder)
+        return KernelCode(kernel, kernel, "9.0", 40, 0, 0, 0, Code((), ()), ())
+
+    bench = made(tmp_path, code_of=disassembled)
+    one, other = bench.build(SOURCE), bench.build(SOURCE)
+    assert [bench.registers(each) for each in (one, other, one)] == [40, 40, 40]
+    assert asked == [one.folder, other.folder]
 
 
 @pytest.mark.parametrize(("more", "says"), [("LOST", "was not launched"), ("CRASH", "illegal memory access")])
