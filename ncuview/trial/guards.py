@@ -334,8 +334,9 @@ def _counted(kind: str, name: str, limits: Share, before: float, after: float) -
     low, high = limits
     if before <= 0 or low <= after / before <= high:
         return PASSED
-    words = f"outside of {factor(low)} to {factor(high)}" if high < inf else f"less than {factor(low)}"
-    share, more = factor(after / before), after > high * before and name not in _WASTE.get(kind, frozenset())
+    share, above = factor(after / before), after > high * before
+    words = f"more than {factor(high)}" if above else f"less than {factor(low)}"
+    more = above and name not in _WASTE.get(kind, frozenset())
     if name in WORK:
         return Guarded("counters", f"threads executed {share} the {name} of the original, {words}", more)
     return Guarded("counters", f"{name} is {share} of the original's, {words}", more)

@@ -175,8 +175,13 @@ class TestDynamic:
     @pytest.mark.parametrize(
         ("kind", "name", "share", "why"),
         [
-            ("coalesced_index", "inst_executed", 1.82, "inst_executed is 1.82x of the original's, outside of"),
-            ("no_barrier", "global loads", 1.1, "threads executed 1.10x the global loads of the original, outside of"),
+            ("coalesced_index", "inst_executed", 1.82, "inst_executed is 1.82x of the original's, more than 1.50x"),
+            (
+                "no_barrier",
+                "global loads",
+                1.1,
+                "threads executed 1.10x the global loads of the original, more than 1.02x",
+            ),
             ("conflict_free_index", "dram_bytes_read", 2.0, "dram_bytes_read is 2.00x"),
         ],
     )
