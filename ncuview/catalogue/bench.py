@@ -1,7 +1,7 @@
 """Run ``launcher/variants.py`` on this machine, alone or under a tool of compute-sanitizer.
 
-``Bench.run`` takes a job and returns the lines that the process wrote, ``Bench.sanitize`` what the tool printed.
-Neither raises where the process fails: what it had written until then says where.
+``Bench.run`` takes a job and returns the lines that the process wrote, ``Bench.sanitize`` what the tool printed, and
+``Bench.at_once`` does several jobs. Neither raises where the process fails: what it had written until then says where.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +27,8 @@ from ncuview.catalogue.live import for_user
 from ncuview.profiling.machine import find_nvcc
 
 _LAST_WORDS = 5
+_LOOK_S = 0.1
+"""Between two looks whether processes that were ended are gone."""
 _SANITIZER = "compute-sanitizer"
 
 
@@ -65,6 +68,8 @@ class Bench:
     root: Path
     seconds: float
     _numbers: count[int] = field(default_factory=count)
+    _running: set[int] = field(default_factory=set)
+    """The process groups of the jobs that run now."""
 
     def run(self, job: Mapping[str, Any]) -> Done:
         """Do a job."""
@@ -81,6 +86,20 @@ class Bench:
             raise LauncherNotFound("no compute-sanitizer here", hint="It is part of the CUDA toolkit, beside nvcc.")
         return self._run(job, [str(sanitizer), "--tool", tool, *options])
 
+    def at_once(self, calls: Sequence[Callable[[], None]]) -> None:
+        """Make calls that do jobs, as many at once as there are processors; an interruption ends their processes."""
+        with ThreadPoolExecutor(min(len(calls), os.cpu_count() or 1)) as pool:
+            made = [pool.submit(call) for call in calls]
+            try:
+                for each in made:
+                    each.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                while wait(made, timeout=_LOOK_S).not_done:
+                    for group in tuple(self._running):
+                        _end(group)
+                raise
+
     def _run(self, job: Mapping[str, Any], prefix: Sequence[str]) -> Done:
         folder = self.folder / f"job{next(self._numbers)}"
         folder.mkdir()
@@ -88,7 +107,7 @@ class Bench:
         given.write_text(json.dumps(job), encoding="utf-8")
         program = [*prefix, sys.executable, "-P", "-m", "ncuview.catalogue.launcher.variants", str(given), str(result)]
         words, environment = for_user(program, folder)
-        output, errors, code = _run_to_its_end(words, self.root, environment, self.seconds)
+        output, errors, code = _run_to_its_end(words, self.root, environment, self.seconds, self._running)
         if code is None:
             failure = f"it did not end within {duration(1e9 * self.seconds)}"
         else:
@@ -98,9 +117,9 @@ class Bench:
 
 
 def _run_to_its_end(
-    words: Sequence[str], root: Path, environment: Mapping[str, str], seconds: float
+    words: Sequence[str], root: Path, environment: Mapping[str, str], seconds: float, running: set[int]
 ) -> tuple[str, str, int | None]:
-    """What a program printed, and its exit code; None where it was ended. No process of it is left.
+    """What a program printed, and its exit code; None where it took too long. No process of it is left.
 
     The tool starts the process with the kernel as a child, which would go on after the tool was ended.
     """
@@ -116,14 +135,20 @@ def _run_to_its_end(
         errors="replace",
         start_new_session=True,
     ) as process:
+        running.add(process.pid)
         try:
             output, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             return "", "", None
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            running.discard(process.pid)
+            _end(process.pid)
     return output, errors, process.returncode
+
+
+def _end(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _lines(result: Path) -> tuple[Mapping[str, Any], ...]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +50,7 @@ def profile_live(
     progress: Callable[[Progress], object] | None = None,
     options: NcuOptions | None = None,
     meanwhile: Callable[[], object] = lambda: None,
+    compiled: Mapping[str, Compiled] | None = None,
 ) -> Path:
     """Make each launch once under ncu and return the report.
 
@@ -60,6 +62,7 @@ def profile_live(
         progress: Called for every kernel that ncu starts and finishes.
         options: How ncu profiles; options that select launches are refused.
         meanwhile: Called once ncu has been started, for each attempt.
+        compiled: Function -> machine code of all launches, from ``compile_all``; they are compiled where it is None.
 
     Raises:
         UsageError: Options select launches.
@@ -80,7 +83,11 @@ def profile_live(
         raise NcuNotFound("ncu or nvcc was removed after it was found")
     host = folder / "host"
     host.mkdir()
-    compiled = compile_all(nvcc, [launch.kernel for launch in launches], host)
+    if compiled is None:
+        compiled = compile_all(nvcc, [launch.kernel for launch in launches], host)
+    else:
+        # In the host's folder, which under sudo its user may read.
+        compiled = {name: replace(each, cubin=Path(shutil.copy(each.cubin, host))) for name, each in compiled.items()}
     for launch in launches:
         if not launch.kernel.of_catalogue:
             check_arguments(launch, compiled[launch.kernel.function].parameters)

@@ -257,6 +257,8 @@ class Change:
     """How many times as fast the kernel should become; null where no rule asks for it, or nothing was run."""
     at_most: float | None
     """What its ablation measured: no change of this kind gains more; null where that is not known."""
+    at_least: float | None
+    """What its ablation measured, where the waste costs that much or more; null where that is not known."""
     measured: Gain | None
     """How many times as fast it became, with the 95 % interval; null where it was not timed."""
 

@@ -118,7 +118,8 @@ def _tried(attempt: Attempt) -> dict[str, Any]:
         decision=attempt.decision,
         reason=clipped(attempt.reason, 300),
         predicted=_gain(attempt.predicted),
-        at_most=rounded(bound.gain.best) if bound and bound.is_bound else None,
+        at_most=rounded(bound.gain.best) if bound and bound.bounds == "at most" else None,
+        at_least=rounded(bound.gain.best) if bound and bound.bounds == "at least" else None,
         measured=_gain(attempt.measured),
     )
     return _opened(change, attempt.assumes, "; ".join(attempt.checks), attempt.diff)
@@ -134,6 +135,7 @@ def _planned(change: PlannedChange) -> dict[str, Any]:
         reason=clipped(change.reason, 300),
         predicted=None,
         at_most=None,
+        at_least=None,
         measured=None,
     )
     return _opened(line, "", "", change.diff)

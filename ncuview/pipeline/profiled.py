@@ -22,6 +22,7 @@ from ncuview.reader.child import PrestartedChildren
 from ncuview.records.profile import failure_of
 
 if TYPE_CHECKING:
+    from ncuview.catalogue.compiler import Compiled
     from ncuview.catalogue.kernels import Launch
     from ncuview.engine.rule_file import Rule
     from ncuview.profiling.callable import Target
@@ -107,6 +108,7 @@ def profile_launches(
     metrics: Sequence[str],
     options: NcuOptions | None = None,
     progress: Callable[[Progress], object] | None = None,
+    compiled: Mapping[str, Compiled] | None = None,
 ) -> Profile:
     """Run launches of the catalogue, or of a user's kernel file, under ncu.
 
@@ -119,7 +121,7 @@ def profile_launches(
     from ncuview.reader.host_times import with_host_times_of
 
     with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-        report = profile_live(launches, metrics, Path(folder), progress, options, ahead.start)
+        report = profile_live(launches, metrics, Path(folder), progress, options, ahead.start, compiled)
         return with_host_times_of(read_with_sources([report], ahead=ahead.child), report)
 
 

@@ -37,20 +37,22 @@ from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_pr
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
 from ncuview.patch.patch import edit_between
-from ncuview.pipeline.examine import examine_program, profile_here, require_complete
-from ncuview.pipeline.profiled import profile_launches, profile_program
+from ncuview.pipeline.examine import examine_program, require_complete
+from ncuview.pipeline.profiled import planned_metrics, profile_launches, profile_program
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import WORK
 from ncuview.records.diagnosis import Gain, LaunchDiagnosis
-from ncuview.records.profile import NOWHERE, Device
+from ncuview.records.profile import NOWHERE, Device, Profile
 from ncuview.records.trial import Attempt, Trial
-from ncuview.trial.kernel_files import KernelFileBench, Tools
+from ncuview.trial.cases import Build
+from ncuview.trial.kernel_files import Judged, KernelFileBench, Tools
 from ncuview.trial.program_source import definitions_in, importers_of, placed, source_of
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import OPTIONS, Printed
 from ncuview.trial.scratch import run_in, state_of
 from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, search
+from ncuview.trial.stages import Stages
 from ncuview.trial.traced import tracer
 from ncuview.trial.verify import Answer
 from ncuview.trial.work import Counted, counted
@@ -86,12 +88,19 @@ def try_launch(
     if find_spec("pycuda") is None:
         raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
-        folder, remarks = Path(text), list[str]()
-        tools = tools_for_files(folder, remarks)
+        folder, remarks, stages = Path(text), list[str](), Stages()
+        tools = tools_for_files(folder, remarks, stages)
         bench = KernelFileBench(launch.kernel, reload, folder / "versions", tools)
         source = launch.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
         trial = _tried(bench, source, budget_s, say, remarks, jobs)
-        return replace(trial, target=target, grid=launch.grid, block=launch.block, sizes=dict(launch.sizes))
+        return replace(
+            trial,
+            target=target,
+            grid=launch.grid,
+            block=launch.block,
+            sizes=dict(launch.sizes),
+            seconds=stages.seconds,
+        )
 
 
 def try_program(
@@ -125,8 +134,8 @@ def try_program(
     program, tree = placed(command, tree)
     _require_gpu()
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
-        folder, remarks, before = Path(text), list[str](), state_of(tree)
-        tools = _tools_for_programs(tracer(folder), remarks)
+        folder, remarks, stages, before = Path(text), list[str](), Stages(), state_of(tree)
+        tools = _tools_for_programs(tracer(folder), remarks, stages)
         say("build")
         name, source = _kernel_of(tools, program, build, kernel, tree, folder / "first")
         target = ProgramTarget(tree, source, name, build, tuple(program), check)
@@ -137,7 +146,8 @@ def try_program(
             remarks.append(f"{others[0]} imports {source}: a launch of {name} there was not looked at")
         if state_of(tree) != before:
             remarks.append(f"the program changed files of {tree}, whose absolute path it knows")
-        return replace(trial, target=" ".join(command), remark="; ".join(dict.fromkeys(remarks)))
+        remark = "; ".join(dict.fromkeys(remarks))
+        return replace(trial, target=" ".join(command), remark=remark, seconds=stages.seconds)
 
 
 def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int) -> Trial:
@@ -223,12 +233,13 @@ def _with_counters(profiled: Callable[[], V], remarks: list[str]) -> V | None:
 # Kernel files
 
 
-def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
+def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
     """What a bench of kernel files needs of this machine.
 
     Args:
         folder: A private folder for the files of jobs.
         remarks: Gets a remark where counters cannot be read.
+        stages: Gets the seconds of each stage.
     """
 
     def compiled(kernel: Kernel, into: Path) -> Compiled:
@@ -242,24 +253,29 @@ def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
         symbol = made.symbol(launch_of(kernel).template)
         return next(each for each in code_of_cubin(made.cubin) if each.symbol == symbol)
 
-    def judge(kernel: Kernel) -> LaunchDiagnosis | None:
-        def profiled() -> LaunchDiagnosis | None:
-            return diagnose(profile_here([launch_of(kernel)], None, None), load_rules(), "live").launches[0]
+    def profile_of(kernel: Kernel, made: Compiled, metrics: Sequence[str]) -> Profile:
+        return require_complete(profile_launches([launch_of(kernel)], metrics, compiled={kernel.function: made}))
+
+    def judge(version: Build) -> Judged | None:
+        def profiled() -> Judged:
+            profile = profile_of(version.kernel, version.compiled, planned_metrics(None))
+            return Judged(diagnose(profile, load_rules(), "live").launches[0], counted(profile))
 
         return _with_counters(profiled, remarks)
 
-    def count(kernel: Kernel) -> Counted | None:
+    def count(version: Build) -> Counted | None:
         # An ablation computes something else, which is not compared with the oracle, and copies are not its work.
-        text = kernel.text.model_copy(update={"oracle": None, "transfers": None})
-        launch = launch_of(replace(kernel, text=text))
-        return _with_counters(lambda: counted(require_complete(profile_launches([launch], WORK))), remarks)
+        text = version.kernel.text.model_copy(update={"oracle": None, "transfers": None})
+        kernel = replace(version.kernel, text=text)
+        return _with_counters(lambda: counted(profile_of(kernel, version.compiled, WORK)), remarks)
 
     jobs = folder / "jobs"
     jobs.mkdir()
     bench = JobBench(jobs, folder, _JOB_S)
 
     def process(job: Mapping[str, Any]) -> Answer:
-        done = bench.run(job)
+        with stages.stage("times" if job["mode"] == "time" else "comparison"):
+            done = bench.run(job)
         return Answer(done.lines, done.failure)
 
     def sanitizer(tool: str, job: Mapping[str, Any]) -> Printed:
@@ -269,13 +285,21 @@ def tools_for_files(folder: Path, remarks: list[str]) -> Tools:
             return Printed(str(missing), ended=False)
         return Printed(done.output, bool(done.lines) and done.lines[-1].get("ended") is True)
 
-    return Tools(compiled, code_of, judge, process, sanitizer, count)
+    return Tools(
+        compile=stages.timed("compile", compiled),
+        code_of=stages.timed("machine code", code_of),
+        judge=stages.timed("counters", judge),
+        process=process,
+        sanitizer=stages.timed("sanitizer", sanitizer),
+        count=stages.timed("counters", count),
+        at_once=bench.at_once,
+    )
 
 
 # Programs
 
 
-def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
+def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> ProgramTools:
     def judge(folder: Path, program: Sequence[str], kernel: str) -> LaunchDiagnosis | None:
         options = NcuOptions(kernel_name=kernel, launch_count=_LAUNCHES, source_folders=(folder,))
 
@@ -311,7 +335,14 @@ def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
 
         return _with_counters(profiled, remarks)
 
-    return ProgramTools(traced_by(library), judge, sanitizer, code_of, count)
+    return ProgramTools(
+        run=stages.timed("runs", traced_by(library)),
+        judge=stages.timed("counters", judge),
+        sanitizer=stages.timed("sanitizer", sanitizer),
+        code_of=stages.timed("machine code", code_of),
+        count=stages.timed("counters", count),
+        build=stages.timed("compile", built_copy),
+    )
 
 
 def _kernel_of(
@@ -324,7 +355,7 @@ def _kernel_of(
         ProgramFailed: It fails, or launches no kernel that the tree defines.
     """
     try:
-        built_copy(tree, folder, build)
+        tools.build(tree, folder, build, {})
     except NotBuilt as refused:
         raise CompileFailed(f"the program does not build: {refused}") from refused
     run = tools.run(folder, program, _RUN_S)

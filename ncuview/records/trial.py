@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Gain, LaunchDiagnosis
@@ -22,6 +22,18 @@ the source. ``not built``: the compiler refused it. ``withdrawn``: without the w
 ``not tried``: the budget ended, or the trial was interrupted."""
 
 
+Stage = Literal["compile", "machine code", "counters", "times", "comparison", "runs", "sanitizer", "all"]
+"""Where a trial spends its time. ``compile``: copies of sources and builds. ``machine code``: disassembly.
+``counters``: runs under ncu, reading and judging them. Of a kernel file ``times`` and ``comparison``: the processes
+that time versions and compare their results; of a program ``runs``, which do both. ``sanitizer``: compute-sanitizer.
+``all``: from the first to the last."""
+
+Bounds = Literal["at most", "at least", "nothing"]
+"""What the gain of an ablation bounds. ``at most``: no cure of this waste gains more. ``at least``: the waste costs
+that much or more, since the ablation does more than the original, or the cure brings more than the end of the waste.
+``nothing``: the gain is not believed, or is too small to support the finding."""
+
+
 @dataclass(frozen=True)
 class Bound:
     """What an ablation measured: the kernel without one waste, whatever it computes."""
@@ -30,17 +42,17 @@ class Bound:
     """What was removed."""
     gain: Gain
     """How many times as fast it is, with the 95 % interval."""
+    bounds: Bounds
+    """What that says of the finding."""
     not_believed: str
-    """The guard that failed, as a clause, so that the figure says nothing; empty where all passed."""
+    """The guard that failed, as a clause, so that the figure says nothing; empty where none did."""
+    more_work: str
+    """What the ablation does in addition to the original, as a clause, so that it is slower than without the waste
+    alone; else empty."""
     only_the_waste: str
     """What the cure brings in addition to the end of the waste, as a clause, so that it may gain more; else empty."""
     withdrawn: str
     """Why the finding is withdrawn, as a clause: without its waste the kernel is not faster; empty where it stays."""
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether no cure of this waste can gain more."""
-        return not (self.not_believed or self.only_the_waste)
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,8 @@ class Trial(Shown):
     stopped: str
     """Why not all changes were tried, as a clause; empty where nothing is left to try."""
     remark: str = ""
+    seconds: Mapping[Stage, float] = field(default_factory=dict)
+    """How long each stage took; without those that had nothing to do."""
     failure: Failure | None = None
     """Why there is no complete answer; None where there is."""
 

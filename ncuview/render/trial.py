@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ncuview.pipeline.planned import Planned, PlannedChange
-    from ncuview.records.trial import Attempt, Bound, Trial
+    from ncuview.records.trial import Attempt, Bound, Bounds, Trial
 
 _MOST_LINES = 24
 """Lines of a patch on a page; more are in the file, or in JSON."""
@@ -53,7 +53,8 @@ def trial_page(trial: Trial, *, width: int, color: bool) -> str:
         console.print(_table(trial.attempts))
     for label, sentences in (
         ("Why not", list(_reasons(trial.attempts))),
-        ("No bound", _no_bounds(trial.attempts)),
+        ("At least", _bounds(trial.attempts, "at least")),
+        ("No bound", _bounds(trial.attempts, "nothing")),
         ("Assumes", list(_assumptions(trial))),
     ):
         for number, sentence in enumerate(sentences):
@@ -80,6 +81,7 @@ def trial_document(trial: Trial) -> str:
         stopped=trial.stopped,
         remark=trial.remark,
         error=trial.failure,
+        seconds=trial.seconds,
         attempts=trial.attempts,
         patch=trial.patch,
         before=launch_document(trial.before) if trial.before else None,
@@ -136,7 +138,7 @@ def _table(attempts: Sequence[Attempt]) -> Table:
     columns = (
         Column("change", overflow="fold", ratio=1),
         Column("predicted", justify="right", no_wrap=True),
-        Column("at most", justify="right", no_wrap=True),
+        Column("bound", justify="right", no_wrap=True),
         Column("measured", justify="right", no_wrap=True),
         Column("", no_wrap=True),
     )
@@ -161,20 +163,35 @@ def _best(gain: Gain | None) -> str:
 
 
 def _bound(bound: Bound | None) -> str:
-    """What the ablation measured, where it bounds the change."""
-    return factor(bound.gain.best) if bound and bound.is_bound else "-"
+    """What the ablation measured, where it bounds the change: ``at most 1.02x``."""
+    return f"{bound.bounds} {factor(bound.gain.best)}" if bound and bound.bounds != "nothing" else "-"
+
+
+def shown(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts that pages show: why one way is not written is left out once another of the finding is kept."""
+    kept = {_asked(each) for each in attempts if each.decision == "kept"}
+    return [each for each in attempts if each.decision != "not written" or _asked(each) not in kept]
+
+
+def _asked(attempt: Attempt) -> tuple[int, str, str]:
+    return attempt.step, attempt.rule, attempt.optimization
+
+
+def why_bounded(bound: Bound) -> str:
+    """Why the gain of an ablation bounds nothing, or from below only, as a clause; empty where it bounds from above."""
+    return bound.not_believed or bound.more_work or bound.only_the_waste if bound.bounds != "at most" else ""
 
 
 def _reasons(attempts: Sequence[Attempt]) -> Iterator[str]:
-    for each in attempts:
+    for each in shown(attempts):
         if each.decision != "kept" and (each.rule or each.decision != "not written"):
             yield f"{each.title}: {each.decision}, {each.reason}" if each.reason else f"{each.title}: {each.decision}"
 
 
-def _no_bounds(attempts: Sequence[Attempt]) -> list[str]:
-    """The ablations whose times are not believed, each once with the guard that failed."""
-    bounds = (each.bound for each in attempts if each.bound and each.bound.not_believed)
-    return list(dict.fromkeys(f"{bound.title}: {bound.not_believed}" for bound in bounds))
+def _bounds(attempts: Sequence[Attempt], wanted: Bounds) -> list[str]:
+    """The ablations that bound nothing, or from below only, each once with the reason."""
+    bounds = (each.bound for each in attempts if each.bound and each.bound.bounds == wanted)
+    return list(dict.fromkeys(f"{bound.title}: {why_bounded(bound)}" for bound in bounds))
 
 
 def explanations(attempts: Sequence[Attempt]) -> Iterator[str]:

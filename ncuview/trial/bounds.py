@@ -16,11 +16,13 @@ from ncuview.patch.patch import Edit, Refused
 from ncuview.patch.program import Program
 from ncuview.patch.python_launch import check_in_python
 from ncuview.records.diagnosis import Finding
-from ncuview.records.trial import Bound
+from ncuview.records.trial import Bound, Bounds
 from ncuview.trial.ablations import KINDS, Ablation, ablation, kind_of
 from ncuview.trial.guards import (
     PASSED,
     Guarded,
+    MeasuredBound,
+    NoStatement,
     Withdrawn,
     dynamic_guards,
     first_failed,
@@ -104,10 +106,13 @@ def bound_of(finding: Finding, version: V, source: str, path: str, kernel: str, 
         return None
     gain, failed = gain_of(timing), first_failed(_guards(made, version, ablated, timing, means))
     said = judged(finding, made.kind, gain, [failed])
+    bounds: Bounds = "nothing" if isinstance(said, NoStatement) else "at most"
     return Bound(
         title=made.edit.title,
         gain=gain,
-        not_believed=failed.why,
+        bounds=said.bounds if isinstance(said, MeasuredBound) else bounds,
+        not_believed="" if failed.more else failed.why,
+        more_work=failed.why if failed.more else "",
         only_the_waste=KINDS[made.kind].only_the_waste,
         withdrawn=said.why if isinstance(said, Withdrawn) else "",
     )

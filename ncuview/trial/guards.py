@@ -4,7 +4,9 @@
 and ``ended`` judge runs. Each returns ``PASSED`` or the guard that failed, as a ``Guarded``.
 
 ``judged`` is the conclusion, a pure function: a finding is ``Withdrawn`` where the ablation gains less than 1.05x, as
-long as the cure is no more than the end of the waste; otherwise the ablation is a ``MeasuredBound``.
+long as the cure is no more than the end of the waste; otherwise the ablation is a ``MeasuredBound``. An ablation that
+does less than the original says nothing. One that does more is slower for it: it bounds from below and withdraws
+nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Literal
 
 from ncuview.base.figures import factor
 from ncuview.catalogue.machine_code import KernelCode
@@ -49,18 +52,26 @@ class Guarded:
     Attributes:
         failed: The guard that failed; empty where all passed.
         why: What it saw, as a clause.
+        more: Whether all that it saw is work in addition to the original's, by which the variant is slower: its gain is
+            one from below. Elsewhere the gain says nothing.
     """
 
     failed: str = ""
     why: str = ""
+    more: bool = False
 
 
 PASSED = Guarded()
 
 
 def first_failed(answers: Iterable[Guarded]) -> Guarded:
-    """The first guard that failed, or ``PASSED``."""
-    return next((each for each in answers if each.failed), PASSED)
+    """The first guard that failed, one that saw more work only where no other failed, or ``PASSED``."""
+    found = PASSED
+    for each in answers:
+        if each.failed and not each.more:
+            return each
+        found = found if found.failed else each
+    return found
 
 
 def _is_shared_load(each: Instruction) -> bool:
@@ -232,11 +243,12 @@ def _lines_of_loops(code: KernelCode) -> list[frozenset[int]]:
 
 
 def _resources_left(original: KernelCode, variant: KernelCode) -> Guarded:
-    if variant.stack > original.stack:
-        return Guarded("registers", f"the variant keeps {variant.stack} bytes of each thread in local memory")
     before, after = _warps(original.registers), _warps(variant.registers)
     if after < _OCCUPANCY_LEFT * before:
         return Guarded("occupancy", f"registers allow {after} warps instead of {before}")
+    if variant.stack > original.stack:
+        words = f"the variant keeps {variant.stack} bytes of each thread in local memory"
+        return Guarded("registers", words, more=True)
     return PASSED
 
 
@@ -286,8 +298,21 @@ _SHARES: Mapping[str, Mapping[str, Share]] = {
 }
 
 
+_WASTE: Mapping[str, frozenset[str]] = {
+    "coalesced_index": frozenset({"l2_sectors"}),
+    "conflict_free_index": frozenset({"all_shared_wavefronts"}),
+    **dict.fromkeys(
+        ("uniform_condition", "fast_functions", "fast_power", "float_literals"), frozenset({"inst_executed"})
+    ),
+    "smaller_element": frozenset({"dram_bytes_read", "dram_bytes_written", *_MEMORY}),
+}
+"""The counters of the waste itself: where they rise, it is still there, and whatever was gained is not its end."""
+
+
 def dynamic_guards(kind: str, original: Mapping[str, float], variant: Mapping[str, float]) -> Guarded:
     """Whether the counters of both launches show the same work.
+
+    Less of anything, or more of the waste itself, makes the time worthless; other work in addition does not.
 
     Args:
         kind: The kind of the ablation.
@@ -298,17 +323,23 @@ def dynamic_guards(kind: str, original: Mapping[str, float], variant: Mapping[st
     # The compiler may do some index arithmetic once for several accesses, which the bounds of all instructions allow.
     executed = WORK.keys() - _MAY_GO.get(kind, frozenset()) - {_INTEGERS}
     least = dict.fromkeys(sorted(executed), (_EXECUTED_LEFT.get(kind, _LEFT), inf))
-    for name, (low, high) in {**least, **_ALL, **_SHARES.get(kind, {})}.items():
-        before, after = original.get(name, 0.0), variant.get(name, 0.0)
-        if name not in variant or before <= 0:
-            continue
-        if not low <= after / before <= high:
-            limits = f"outside of {factor(low)} to {factor(high)}" if high < inf else f"less than {factor(low)}"
-            share = factor(after / before)
-            if name in WORK:
-                return Guarded("counters", f"threads executed {share} the {name} of the original, {limits}")
-            return Guarded("counters", f"{name} is {share} of the original's, {limits}")
-    return PASSED
+    return first_failed(
+        _counted(kind, name, limits, original.get(name, 0.0), variant[name])
+        for name, limits in {**least, **_ALL, **_SHARES.get(kind, {})}.items()
+        if name in variant
+    )
+
+
+def _counted(kind: str, name: str, limits: Share, before: float, after: float) -> Guarded:
+    low, high = limits
+    if before <= 0 or low <= after / before <= high:
+        return PASSED
+    share, above = factor(after / before), after > high * before
+    words = f"more than {factor(high)}" if above else f"less than {factor(low)}"
+    more = above and name not in _WASTE.get(kind, frozenset())
+    if name in WORK:
+        return Guarded("counters", f"threads executed {share} the {name} of the original, {words}", more)
+    return Guarded("counters", f"{name} is {share} of the original's, {words}", more)
 
 
 def ended(seconds: float | None) -> Guarded:
@@ -347,17 +378,17 @@ class Withdrawn:
 
 @dataclass(frozen=True)
 class MeasuredBound:
-    """The most that the end of the waste brings.
+    """What the end of the waste brings, at most or at least.
 
     Attributes:
+        bounds: ``at most`` where no cure gains more.
         measured: What the ablation gained.
-        finding: The finding with a prediction that does not exceed it, of grade ``measured``.
-        only_the_waste: What the cure brings besides, as a clause; empty where the bound holds for the cure too.
+        finding: The finding of grade ``measured``, with a prediction that does not exceed what is gained at most.
     """
 
+    bounds: Literal["at most", "at least"]
     measured: Gain
     finding: Finding
-    only_the_waste: str
 
 
 @dataclass(frozen=True)
@@ -382,13 +413,18 @@ def judged(
         measured: The original's time over the ablation's, with its interval.
         guards: What every guard said.
     """
-    if (failed := first_failed(guards)).failed:
+    failed = first_failed(guards)
+    if failed.failed and not failed.more:
         return NoStatement(f"The time is not believed: {failed.why}.")
-    only = KINDS[kind].only_the_waste
-    if measured.high < WITHDRAWN_BELOW and not only:
+    if why := failed.why or KINDS[kind].only_the_waste:
+        # The variant is slower than one without the waste alone, or the cure is more than the end of the waste.
+        if measured.low < WITHDRAWN_BELOW:
+            return NoStatement(f"The gain of {factor(measured.best)} ({measured.bounds}) is no bound: {why}.")
+        return MeasuredBound("at least", measured, replace(finding, grade="measured"))
+    if measured.high < WITHDRAWN_BELOW:
         return Withdrawn(f"Without this waste the kernel is {factor(measured.best)} as fast ({measured.bounds}).")
     predicted = finding.predicted_speedup
     capped = Gain(*(min(one, measured.high) for one in (predicted.low, predicted.best, predicted.high)))
     if measured.best < capped.best:
         capped = Gain(min(capped.low, measured.low), measured.best, capped.high)
-    return MeasuredBound(measured, replace(finding, predicted_speedup=capped, grade="measured"), only)
+    return MeasuredBound("at most", measured, replace(finding, predicted_speedup=capped, grade="measured"))

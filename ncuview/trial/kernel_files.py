@@ -6,6 +6,7 @@ the original on inputs and sizes of our choice, in poisoned memory, and without 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -23,21 +24,31 @@ from ncuview.records.diagnosis import Finding, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.cases import Build, Reordering, job_of
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of, remembered
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
-from ncuview.trial.verify import Process, Sanitizer, Verification, verify, wrong_launches
+from ncuview.trial.verify import AtOnce, Process, Sanitizer, Verification, verify, wrong_launches
 from ncuview.trial.work import Counted, arrays_of, dropped, floor_ns, once
 
 Compile = Callable[[Kernel, Path], Compiled]
 """Compiles a kernel file into a folder; raises CompileFailed."""
 CodeOf = Callable[[Compiled, Kernel], KernelCode]
 """Disassembles a compiled kernel; raises ToolError."""
-Judge = Callable[[Kernel], LaunchDiagnosis | None]
-"""Profiles the launch of a kernel file; None where counters cannot be read."""
-Count = Callable[[Kernel], Counted | None]
-"""Counts what that launch does; None where counters may not be read. Raises NcuviewError."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a run with the counters of all rules shows of a launch."""
+
+    diagnosis: LaunchDiagnosis
+    counted: Counted
+
+
+Judge = Callable[[Build], Judged | None]
+"""Profiles the launch of a version; None where counters cannot be read. Raises NcuviewError."""
+Count = Callable[[Build], Counted | None]
+"""Counts what that launch does, in fewer passes; None where counters may not be read. Raises NcuviewError."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,8 @@ class Tools:
     process: Process
     sanitizer: Sanitizer
     count: Count
+    at_once: AtOnce | None = None
+    """Makes runs of compute-sanitizer at once; None to make them in turn."""
     timing_s: float = 4.0
     """How long the times of two versions may be taken, in seconds."""
 
@@ -66,10 +79,15 @@ class KernelFileBench:
         self._original, self._reload, self._folder, self._tools = kernel, reload, folder, tools
         self._versions = count()
 
+        self._whole: dict[Path, Counted] = {}
+        self._codes: dict[Path, KernelCode] = {}
+
         def counted(version: Build) -> Counted | None:
-            return tools.count(version.kernel)
+            return self._whole.get(version.kernel.path) or tools.count(version)
 
         self._counted = once(counted, lambda version: version.kernel.path)
+        self._sanitizer = remembered(tools.sanitizer, lambda job: json.dumps(job, sort_keys=True))
+        self._judged = once(tools.judge, lambda version: version.kernel.path)
 
     def build(self, source: str) -> Build:
         """Compile a version.
@@ -89,8 +107,11 @@ class KernelFileBench:
             raise NotBuilt(str(error)) from error
 
     def judge(self, version: Build) -> LaunchDiagnosis | None:
-        """The diagnosis of a version; None where counters cannot be read."""
-        return self._tools.judge(version.kernel)
+        """The diagnosis of a version, which is made once; None where counters cannot be read."""
+        found = self._judged(version)
+        if found and found.counted.is_complete:
+            self._whole[version.kernel.path] = found.counted
+        return found.diagnosis if found else None
 
     def bound(self, version: Build, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
@@ -115,12 +136,18 @@ class KernelFileBench:
         times = next((line["times_ns"] for line in answer.lines if "times_ns" in line), None)
         if times is None or answer.failure:
             raise NotTimed(answer.failure or "the process ended without times")
-        return judged_times(times["before"], times["after"], self._floor_ns(before))
+        floor_ns = self._floor_ns(before) if after is not before else 0.0
+        return judged_times(times["before"], times["after"], floor_ns)
 
     def check(self, before: Build, after: Build, edit: Edit) -> Verification:
         """Whether a version computes what the one before the edit does: outputs, memory, races and counters."""
         found = verify(
-            before, after, self._tools.process, self._tools.sanitizer, reordered=_reordered(before.kernel, edit)
+            before,
+            after,
+            self._tools.process,
+            self._sanitizer,
+            reordered=_reordered(before.kernel, edit),
+            at_once=self._tools.at_once,
         )
         found = replace(found, passed=_passed(found))
         if found.verdict == "verified":
@@ -153,6 +180,8 @@ class KernelFileBench:
         """The same, unless counters say that a version leaves out work; without counters the same."""
         try:
             was = self._counted(before)
+            if was:
+                self.judge(after)  # only this check is left: it will most likely be kept, and judged anyhow
             now = self._counted(after) if was else None
         except NcuviewError as failed:
             return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
@@ -164,13 +193,16 @@ class KernelFileBench:
         return replace(verified, passed=(*verified.passed, "its launch, stores and reads by counters"))
 
     def _code_of(self, version: Build) -> KernelCode:
-        return self._tools.code_of(version.compiled, version.kernel)
+        path = version.kernel.path
+        if path not in self._codes:
+            self._codes[path] = self._tools.code_of(version.compiled, version.kernel)
+        return self._codes[path]
 
     def _is_clean(self, version: Build, without: Build) -> bool | None:
         """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""
         try:
             before, after = (
-                findings_of("memcheck", self._tools.sanitizer("memcheck", self._job_of_one(each)))
+                findings_of("memcheck", self._sanitizer("memcheck", self._job_of_one(each)))
                 for each in (version, without)
             )
         except Inconclusive:

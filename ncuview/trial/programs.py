@@ -23,7 +23,7 @@ from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
 from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
 from ncuview.trial.search import NotBuilt, NotTimed, gain_of
 from ncuview.trial.timing import Timing
@@ -71,6 +71,8 @@ class ProgramTools:
     count: Callable[[Path, Sequence[str], str], Counted | None]
     """Counts what the first launch of a kernel in a program does; None where counters may not be read. Raises
     NcuviewError."""
+    build: Callable[[Path, Path, str, Mapping[Path, bytes]], None]
+    """Copies a tree to a folder and builds there, with these files; see ``built_copy``."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,17 @@ class ProgramBench:
         self.path, self.kernel = str(target.source), target.kernel
         self._target, self._folder, self._tools = target, folder, tools
         self._versions = count()
+        self._codes: dict[Path, KernelCode] = {}
 
         def counted(version: ProgramVersion) -> Counted | None:
             return tools.count(version.folder, target.program, target.kernel)
 
         self._counted = once(counted, lambda version: version.folder)
+
+        def sanitized(tool: str, version: ProgramVersion) -> Printed:
+            return tools.sanitizer(tool, version.folder, target.program)
+
+        self._sanitizer = remembered(sanitized, lambda version: version.folder)
 
     def build(self, source: str) -> ProgramVersion:
         """Build a version in a copy of its own.
@@ -119,7 +127,7 @@ class ProgramBench:
         """
         folder = self._folder / str(next(self._versions))
         written = {self._target.source: source.encode("utf-8", "surrogateescape")}
-        built_copy(self._target.tree, folder, self._target.build, written)
+        self._tools.build(self._target.tree, folder, self._target.build, written)
         return ProgramVersion(folder)
 
     def judge(self, version: ProgramVersion) -> LaunchDiagnosis | None:
@@ -135,6 +143,8 @@ class ProgramBench:
     def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
         """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
+        A version beside itself is run once for both.
+
         Raises:
             NotTimed: A run failed, or launches are missing.
         """
@@ -143,8 +153,11 @@ class ProgramBench:
         for look in (each for each in LOOKS if each <= _MOST_RUNS):
             while len(times[1]) < look and (time.monotonic() < ends or not times[1]):
                 # Every other round goes the other way, so that no version always has the same predecessor.
-                for number, version in [(0, before), (1, after)][:: -1 if len(times[0]) % 2 else 1]:
+                turns = [(0, before), (1, after)][: 1 if after is before else 2]
+                for number, version in turns[:: -1 if len(times[0]) % 2 else 1]:
                     times[number].append(self._kernel_ns(version))
+                if after is before:
+                    times[1].append(times[0][-1])
             if len(times[1]) < look or ratio_of(times[0], times[1]).precise:
                 break
         return judged_times(times[0], times[1])
@@ -229,10 +242,7 @@ class ProgramBench:
     def _memory(self, before: ProgramVersion, after: ProgramVersion, passed: tuple[str, ...]) -> Verification:
         for tool in TOOLS:
             try:
-                old, new = (
-                    findings_of(tool, self._tools.sanitizer(tool, each.folder, self._target.program))
-                    for each in (before, after)
-                )
+                old, new = (findings_of(tool, self._sanitizer(tool, each)) for each in (before, after))
             except Inconclusive as failed:
                 return Verification("unproven", _CHECK_OF[tool], str(failed), passed=passed)
             if more := compared(old, new):
@@ -254,21 +264,20 @@ class ProgramBench:
         return replace(verified, passed=(*verified.passed, "its stores and loads by counters"))
 
     def _code_of(self, version: ProgramVersion) -> KernelCode:
-        return self._tools.code_of(version.folder, self._target.program, self.kernel)
+        if version.folder not in self._codes:
+            self._codes[version.folder] = self._tools.code_of(version.folder, self._target.program, self.kernel)
+        return self._codes[version.folder]
 
     def _is_clean(self, version: ProgramVersion, without: ProgramVersion) -> bool | None:
         """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""
         try:
-            before, after = (
-                findings_of("memcheck", self._tools.sanitizer("memcheck", each.folder, self._target.program))
-                for each in (version, without)
-            )
+            before, after = (findings_of("memcheck", self._sanitizer("memcheck", each)) for each in (version, without))
         except Inconclusive:
             return None
         return not compared(before, after)
 
 
-def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, bytes] | None = None) -> None:
+def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, bytes]) -> None:
     """Copy a source tree, write files in the copy, and build there.
 
     Raises:
@@ -276,7 +285,7 @@ def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, byte
         UsageError: The tree is too large.
     """
     copy_of(tree, folder)
-    for path, content in (written or {}).items():
+    for path, content in written.items():
         (folder / path).write_bytes(content)
     ran = run_in(folder, ["/bin/sh", "-c", build], _BUILD_S) if build else None
     if ran and ran.failure:

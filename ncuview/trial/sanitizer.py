@@ -1,15 +1,17 @@
 """Read what compute-sanitizer prints, and compare a variant's findings with the original's.
 
 ``findings_of`` a tool's output -> the number of findings of each kind; ``compared`` two -> whether there are new ones.
-A tool that did not come to its end is no evidence: ``Inconclusive`` is raised.
+A tool that did not come to its end is no evidence: ``Inconclusive`` is raised. ``remembered`` runs a tool once for each
+version, so that an original is not examined again for each of its variants.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
 OPTIONS = ("--report-api-errors", "no", "--show-backtrace", "no", "--print-limit", "1000")
@@ -31,6 +33,9 @@ _FAILED = re.compile(
 )
 _PLACE = re.compile(r"\s+(?:at\s+(?:__\w+__\s+)?(?:0x|[\w./]+[.(:+]).*|in block .*)$")
 _SEVERITY = re.compile(r"^(?:error|warning|info):\s*", re.IGNORECASE)
+
+
+V = TypeVar("V")
 
 
 class Inconclusive(Exception):
@@ -72,6 +77,28 @@ def findings_of(tool: str, printed: Printed) -> Counter[str]:
     if not kinds and not printed.ended:
         raise Inconclusive(f"the program ended early under {tool}, which found nothing")
     return kinds
+
+
+def remembered(sanitizer: Callable[[str, V], Printed], key: Callable[[V], Hashable]) -> Callable[[str, V], Printed]:
+    """The same function, which runs a tool once over each version; it raises ``Inconclusive``, and runs that again.
+
+    Several threads may call it.
+
+    Args:
+        sanitizer: Runs a tool, the first argument, over a version.
+        key: What distinguishes versions, sizes and contents.
+    """
+    known: dict[tuple[str, Hashable], Printed] = {}
+
+    def asked(tool: str, version: V) -> Printed:
+        name = tool, key(version)
+        if name not in known:
+            printed = sanitizer(tool, version)
+            findings_of(tool, printed)
+            known[name] = printed
+        return known[name]
+
+    return asked
 
 
 def _kind(head: str) -> str:

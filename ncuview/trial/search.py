@@ -302,9 +302,11 @@ def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) ->
 
 
 def _expected(finding: Finding, bound: Bound | None) -> float:
-    """The gain that a finding is tried for: at most what its ablation measured, where that bounds the cure."""
+    """The gain that a finding is tried for: at most, or at least, what its ablation measured."""
     best = finding.predicted_speedup.best
-    return min(best, bound.gain.best) if bound and bound.is_bound else best
+    if bound is None or bound.bounds == "nothing":
+        return best
+    return (min if bound.bounds == "at most" else max)(best, bound.gain.best)
 
 
 def _built(bench: Bench[V], sources: Iterable[str], jobs: int) -> Mapping[str, Future[V]]:

@@ -7,7 +7,9 @@ compute-sanitizer -> ``Verification``. ``wrong_launches`` compares a profile wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from ncuview.base.errors import CompileFailed, KernelFileError
@@ -57,7 +59,9 @@ class Answer:
 Process = Callable[[Mapping[str, Any]], Answer]
 """Does a job of ``launcher/variants.py`` on the GPU."""
 Sanitizer = Callable[[str, Mapping[str, Any]], Printed]
-"""Does a job under a tool of compute-sanitizer, which is the first argument."""
+"""Does a job under a tool of compute-sanitizer, which is the first argument; may raise ``Inconclusive``."""
+AtOnce = Callable[[Sequence[Callable[[], None]]], None]
+"""Makes several calls at once."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ def verify(
     *,
     reordered: Sequence[Reordering] = (),
     sizes: Sequence[Sizes] | None = None,
+    at_once: AtOnce | None = None,
 ) -> Verification:
     """Compare a variant with the original.
 
@@ -150,12 +155,19 @@ def verify(
         reordered: The floating-point sums that the change reorders; without any, outputs must have equal bytes.
         sizes: The sizes to compare at, the first of which the original must run at; the file's own and
             ``further_sizes`` where it is None.
+        at_once: Makes the runs of compute-sanitizer at once, since none is timed; None to make them in turn.
     """
     tried = [original.kernel.text.sizes, *further_sizes(original.kernel)] if sizes is None else sizes
     seen = _Seen()
     try:
         usable = _compared(original, variant, tried, process, reordered, seen)
-        _sanitized(original, variant, min(usable, key=lambda each: sum(map(abs, each.values()))), sanitizer)
+        smallest = min(usable, key=lambda each: sum(map(abs, each.values())))
+        _sanitized(
+            [job_of({_ORIGINAL: each}, smallest, patterns=("random",)) for each in (original, variant)],
+            shown(smallest),
+            sanitizer,
+            at_once,
+        )
     except _Decided as decided:
         found = decided.verification
     else:
@@ -300,18 +312,29 @@ def _wrong_elements(case: Mapping[str, Any], line: Line) -> Iterator[Counterexam
             )
 
 
-def _sanitized(original: Build, variant: Build, sizes: Sizes, sanitizer: Sanitizer) -> None:
-    """Raise ``_Decided`` where a tool finds more in the variant, or fails."""
+def _sanitized(jobs: Sequence[Mapping[str, Any]], where: str, sanitizer: Sanitizer, at_once: AtOnce | None) -> None:
+    """Raise ``_Decided`` where a tool finds more in the second job, or fails.
+
+    A run that fails beside others, which may have taken its memory or time, is made once more alone.
+    """
+    found: dict[tuple[str, int], Mapping[str, int]] = {}
+
+    def examine(tool: str, number: int) -> None:
+        with suppress(Inconclusive):
+            found[tool, number] = findings_of(tool, sanitizer(tool, jobs[number]))
+
+    if at_once:
+        at_once([partial(examine, tool, number) for tool in TOOLS for number in range(len(jobs))])
     for tool in TOOLS:
         try:
             before, after = (
-                findings_of(tool, sanitizer(tool, job_of({_ORIGINAL: build}, sizes, patterns=("random",))))
-                for build in (original, variant)
+                found[tool, number] if (tool, number) in found else findings_of(tool, sanitizer(tool, job))
+                for number, job in enumerate(jobs)
             )
         except Inconclusive as error:
             raise _Decided("unproven", _check_of(tool), str(error)) from error
         if new := compared(before, after):
-            raise _Decided("refuted", _check_of(tool), f"{tool} finds at {shown(sizes)}: {new}")
+            raise _Decided("refuted", _check_of(tool), f"{tool} finds at {where}: {new}")
 
 
 def _check_of(tool: str) -> Check:

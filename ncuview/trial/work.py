@@ -40,6 +40,7 @@ or more."""
 _READ_OF_PART = 0.5
 """The same of what the original read, where it reads a part of its arrays: that may be some bytes several times."""
 
+T = TypeVar("T")
 V = TypeVar("V")
 
 
@@ -55,6 +56,11 @@ class Counted:
 
     launches: tuple[tuple[str, Extent, Extent], ...]
     amounts: Mapping[str, float]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every counter and every kind of work is known."""
+        return {*_COUNTERS, *WORK} <= self.amounts.keys()
 
 
 @dataclass(frozen=True)
@@ -151,16 +157,16 @@ def floor_ns(found: Counted, arrays: Arrays) -> float:
     return busy_ns * _needed(amounts, arrays) / moved if moved else 0.0
 
 
-def once(count: Callable[[V], Counted | None], key: Callable[[V], Hashable]) -> Callable[[V], Counted | None]:
+def once(count: Callable[[V], T | None], key: Callable[[V], Hashable]) -> Callable[[V], T | None]:
     """The same function, which counts each version once, and none after counters were refused.
 
     Args:
-        count: Counts a version; None where counters may not be read. Raises NcuviewError where it failed.
+        count: Counts or judges a version; None where counters may not be read. Raises NcuviewError where it failed.
         key: What distinguishes versions.
     """
-    known: dict[Hashable, Counted | NcuviewError | None] = {}
+    known: dict[Hashable, T | NcuviewError | None] = {}
 
-    def asked(version: V) -> Counted | None:
+    def asked(version: V) -> T | None:
         if None in known.values():
             return None
         name = key(version)

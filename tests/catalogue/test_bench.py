@@ -12,7 +12,7 @@ import pytest
 
 from ncuview.base.errors import LauncherNotFound
 from ncuview.catalogue import bench as module
-from ncuview.catalogue.bench import Bench
+from ncuview.catalogue.bench import Bench, Done
 
 PYTHON = sys.executable
 JOB = {"mode": "compare", "cases": [1, 2]}
@@ -105,3 +105,33 @@ def test_the_job_file_is_complete(bench: Bench, tmp_path: Path, monkeypatch: pyt
     process(monkeypatch, tmp_path, "open(result, 'w').write('{\"ended\": true}\\n')")
     bench.run(JOB)
     assert json.loads((tmp_path / "job0" / "job.json").read_text(encoding="utf-8")) == JOB
+
+
+def test_jobs_may_be_done_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each waits until the other has begun.
+    wait = "while len([each for each in os.listdir(FOLDER) if each.startswith('begun')]) < 2: time.sleep(0.01)\n"
+    begin = "open(FOLDER + f'/begun{os.getpid()}', 'w')\n"
+    end = "open(result, 'w').write('{\"ended\": true}\\n')"
+    process(monkeypatch, tmp_path, f"FOLDER = {str(tmp_path)!r}\n{begin}{wait}{end}")
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    done: list[Done] = []
+    bench.at_once([lambda: done.append(bench.run(JOB))] * 2)
+    assert [each.lines for each in done] == [({"ended": True},)] * 2
+
+
+def test_an_interruption_ends_the_jobs_that_run(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "open(result, 'w').write(f'{os.getpid()}\\n')\nopen(FOLDER + '/begun', 'w')\ntime.sleep(60)"
+    process(monkeypatch, tmp_path, f"FOLDER = {str(tmp_path)!r}\n{code}")
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    done: list[Done] = []
+
+    def interrupt() -> None:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.at_once([interrupt, lambda: done.append(bench.run(JOB)), lambda: done.append(bench.run(JOB))])
+    children = [int(str(child)) for each in done for child in each.lines]
+    assert children
+    assert all(map(ended, children))

@@ -165,6 +165,31 @@ def test_transfers_without_results_end_in_an_error(host: Host) -> None:
         host.times("smallCopies")
 
 
+def test_a_kernel_that_is_compiled_is_not_compiled_again(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = launch_of(find_kernel("copyRow"))
+    made = host.compiled(launch)
+    cubins: list[Path] = []
+
+    def compiled(*_: object) -> dict[str, Compiled]:
+        raise AssertionError("it is compiled")
+
+    def profiled(job: Job, folder: Path) -> Profiled:
+        given, result = map(Path, job.program[-2:])
+        cubins.extend(Path(each["cubin"]) for each in json.loads(given.read_text())["launches"])
+        result.write_text(json.dumps({"launches": [{"kernel": "copyRow", "wrong_elements": 0}]}))
+        return Profiled((folder / "profile.ncu-rep",), job.options, NcuRun(0, "", "", 1, (1,)))
+
+    for name, found in {"missing_for_live": None, "find_ncu": Path("ncu"), "find_nvcc": Path("nvcc")}.items():
+        monkeypatch.setattr(live, name, partial(lambda answer: answer, found))
+    monkeypatch.setattr(live, "compile_all", compiled)
+    monkeypatch.setattr(live, "profile", profiled)
+    work = host.folder / "work"
+    work.mkdir()
+    live.profile_live([launch], ["m"], work, compiled={launch.kernel.function: made})
+    assert cubins == [work / "host" / made.cubin.name]
+    assert cubins[0].read_bytes() == made.cubin.read_bytes()
+
+
 def test_a_profile_has_a_file_with_the_times_of_its_transfers(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     launches = [launch_of(find_kernel("smallCopies"))]
 

@@ -55,7 +55,7 @@ def verified(seed: Seed, edits: Mapping[str, str], folder: Path) -> Verification
         done = bench.sanitize(tool, OPTIONS, job)
         return Printed(done.output, bool(done.lines) and done.lines[-1].get("ended") is True)
 
-    return verify(original, variant, process, sanitizer, reordered=seed.reordered)
+    return verify(original, variant, process, sanitizer, reordered=seed.reordered, at_once=bench.at_once)
 
 
 def named(seed: Seed) -> str:

@@ -212,7 +212,12 @@ TRIAL = Trial(
     sizes={"n": 4},
     attempts=(
         *(attempt(number) for number in range(40)),
-        attempt(40, decision="refuted", reason="racecheck finds more", bound=Bound("x", Gain(2, 3, 4), "", "", "")),
+        attempt(
+            40,
+            decision="refuted",
+            reason="racecheck finds more",
+            bound=Bound("x", Gain(2, 3, 4), "at most", "", "", "", ""),
+        ),
     ),
     before_ns=2_000.0,
     gain=Gain(1.5, 1.6, 1.7),
@@ -238,7 +243,7 @@ def test_all_changes_and_lines_of_a_trial_are_reached_in_bounded_parts(most: int
     assert "\n".join([*found["patch"], ""]) == TRIAL.patch
     assert [each["title"] for each in found["changes"]] == [each.title for each in TRIAL.attempts]
     (last,) = (each for each in found["changes"] if each["decision"] == "refuted")
-    assert (last["reason"], last["at_most"]) == ("racecheck finds more", 3)
+    assert (last["reason"], last["at_most"], last["at_least"]) == ("racecheck finds more", 3, None)
     opened = part(kept, key=last["key"], cursor="", max_bytes=most)["opened"]
     assert opened["diff"]["items"][0] == "+line 40.0"
     assert opened["checks"] == "equal"

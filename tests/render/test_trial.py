@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from ncuview.base.figures import factor
 from ncuview.records.diagnosis import Gain
 from ncuview.records.profile import Device, Failure
 from ncuview.records.trial import Attempt, Bound, Trial
@@ -34,7 +35,7 @@ def attempt(title: str, decision: str = "kept", **changes: object) -> Attempt:
         decision="kept",
         reason="",
         predicted=Gain(1.94, 2.18, 2.29),
-        bound=Bound("Read the tile without conflicts", Gain(2.2, 2.28, 2.3), "", "", ""),
+        bound=Bound("Read the tile without conflicts", Gain(2.2, 2.28, 2.3), "at most", "", "", "", ""),
         measured=Gain(2.27, 2.31, 2.34),
         assumes="",
         checks=("5 inputs", "2 further sizes", "compute-sanitizer"),
@@ -59,6 +60,7 @@ def trial(*attempts: Attempt, **changes: object) -> Trial:
         before=launch_with_advice(),
         after=replace(launch_with_advice(), bottleneck="dram"),
         stopped="",
+        seconds={"compile": 4.5, "times": 3.25, "all": 9.0},
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -70,7 +72,9 @@ WITHDRAWN = attempt("Fewer barriers", "withdrawn", reason="without the waste it 
 
 
 def test_an_ablation_that_lost_work_is_no_bound_with_the_reason() -> None:
-    lost = Bound("Read the tile without conflicts", Gain(8.0, 9.0, 9.5), "half of the loads are left", "", "")
+    lost = Bound(
+        "Read the tile without conflicts", Gain(8.0, 9.0, 9.5), "nothing", "half of the loads are left", "", "", ""
+    )
     unbound = attempt("Pad tile by one column", bound=lost)
     page = trial_page(trial(unbound, replace(unbound, title="Another")), width=100, color=False)
     assert page.count("Read the tile without conflicts: half of the loads are left") == 1
@@ -100,13 +104,52 @@ def test_the_page_explains_values_of_parameters() -> None:
     assert json.loads(trial_document(tuned))["attempts"][0]["explained"] == "occupancy 48% -> 71%"
 
 
+@pytest.mark.parametrize(
+    ("more_work", "only_the_waste"), [("it executes twice as much", "it is shared too"), ("", "it is shared too")]
+)
+def test_a_bound_from_below_is_shown_as_one_with_the_reason(more_work: str, only_the_waste: str) -> None:
+    bound = Bound("Spread contention", Gain(4.0, 4.1, 4.2), "at least", "", more_work, only_the_waste, "")
+    found = trial(attempt("Private copies", bound=bound), attempt("Pad tile by one column"))
+    page = " ".join(trial_page(found, width=100, color=False).split())
+    why = more_work or only_the_waste
+    assert "at least 4.10x" in page
+    assert "at most 2.28x" in page
+    assert f"At least Spread contention: {why}" in page
+    assert "No bound" not in page
+    html = trial_html(found)
+    assert "at least 4.10x (4.00x to 4.20x)" in html
+    assert "at most 2.28x (2.20x to 2.30x)" in html
+    assert f"The ablation is a bound from below only: {why}" in html
+    made = json.loads(trial_document(found))["attempts"][0]["bound"]
+    assert (made["bounds"], made["more_work"], made["only_the_waste"]) == ("at least", more_work, only_the_waste)
+
+
 def test_a_bound_that_bounds_nothing_is_not_shown_as_one() -> None:
-    weak = attempt(
-        "Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "", "it is still global", "")
+    for bound in (
+        Bound("Spread contention", Gain(4.0, 4.1, 4.2), "nothing", "a load is gone", "", "", ""),
+        Bound("Spread contention", Gain(0.8, 0.9, 1.0), "nothing", "", "a load is gone", "", ""),
+    ):
+        found = trial(attempt("Private copies", bound=bound))
+        page = trial_page(found, width=100, color=False)
+        assert factor(bound.gain.best) not in page
+        assert "No bound Spread contention: a load is gone" in " ".join(page.split())
+        assert "The ablation is no bound: a load is gone" in trial_html(found)
+
+
+def test_why_one_way_is_not_written_is_left_out_once_another_of_the_same_finding_is_kept() -> None:
+    unwritten = attempt("shared memory tiling", "not written", reason="no loop has such loads", measured=None)
+    others = (
+        replace(unwritten, rule="SMEM002", reason="another finding"),
+        replace(unwritten, step=1, reason="a later version"),
+        replace(unwritten, optimization="coalescing", reason="another optimization"),
     )
-    assert "4.10x" not in trial_page(trial(weak), width=100, color=False)
-    cut = attempt("Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "a load is gone", "", ""))
-    assert "4.10x" not in trial_page(trial(cut), width=100, color=False)
+    found = trial(unwritten, *others, attempt("Pad tile by one column"))
+    for page in (" ".join(trial_page(found, width=200, color=False).split()), trial_html(found)):
+        assert "no loop has such loads" not in page
+        assert all(each.reason in page for each in others)
+    assert json.loads(trial_document(found))["attempts"][0]["reason"] == "no loop has such loads"
+    refused = trial_page(trial(unwritten, replace(REFUTED, rule="SMEM001")), width=200, color=False)
+    assert "no loop has such loads" in refused
 
 
 def test_finished_interrupted_and_failed_trials_differ() -> None:
@@ -131,6 +174,7 @@ def test_the_document_is_of_its_schema() -> None:
         document = json.loads(trial_document(each))
         assert problems(document, "trial") == []
         assert document["finished"] == each.finished
+        assert document["seconds"] == {"compile": 4.5, "times": 3.25, "all": 9.0}
         assert [made["decision"] for made in document["attempts"]] == [made.decision for made in each.attempts]
 
 

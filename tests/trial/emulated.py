@@ -12,9 +12,8 @@ from ncuview.base.errors import ToolError
 from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.machine_code import KernelCode
-from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.trial.cases import Build
-from ncuview.trial.kernel_files import Count, Tools
+from ncuview.trial.kernel_files import Count, Judge, Tools
 from ncuview.trial.sanitizer import Printed
 from ncuview.trial.verify import Answer, Process
 from tests.emulation import small
@@ -78,11 +77,11 @@ def reload_of(small: Kernel) -> Callable[[Path], Kernel]:
     return reload
 
 
-def not_counted(_: Kernel) -> None:
+def not_counted(_: Build) -> None:
     """Counters may not be read."""
 
 
-def tools(process: Process, count: Count = not_counted) -> Tools:
+def tools(process: Process, count: Count = not_counted, judge: Judge = not_counted) -> Tools:
     """What a bench of kernel files needs: without machine code and diagnoses, so that every change is tried."""
 
     def compiled(kernel: Kernel, _: Path) -> Compiled:
@@ -90,9 +89,6 @@ def tools(process: Process, count: Count = not_counted) -> Tools:
 
     def code_of(_: Compiled, __: Kernel) -> KernelCode:
         raise ToolError("an emulated kernel has no machine code")
-
-    def judge(_: Kernel) -> LaunchDiagnosis | None:
-        return None
 
     return Tools(compiled, code_of, judge, process, sanitizer, count)
 

@@ -127,7 +127,8 @@ class TestStatic:
 
     def test_registers_and_local_memory_are_compared(self, tmp_path: Path) -> None:
         before = code(SUM, tmp_path / "before")
-        assert static_guards("no_barrier", before, replace(before, stack=8)).failed == "registers"
+        spilled = static_guards("no_barrier", before, replace(before, stack=8))
+        assert (spilled.failed, spilled.more) == ("registers", True)
         assert static_guards("no_barrier", replace(before, registers=32), replace(before, registers=64)) == Guarded(
             "occupancy", "registers allow 32 warps instead of 64"
         )
@@ -168,8 +169,48 @@ class TestDynamic:
     )
     def test_less_work_fails(self, kind: str, name: str, share: float) -> None:
         found = dynamic_guards(kind, COUNTERS, {**COUNTERS, name: COUNTERS[name] * share})
-        assert found.failed == "counters"
+        assert (found.failed, found.more) == ("counters", False)
         assert name in found.why
+
+    @pytest.mark.parametrize(
+        ("kind", "name", "share", "why"),
+        [
+            ("coalesced_index", "inst_executed", 1.82, "inst_executed is 1.82x of the original's, more than 1.50x"),
+            (
+                "no_barrier",
+                "global loads",
+                1.1,
+                "threads executed 1.10x the global loads of the original, more than 1.02x",
+            ),
+            ("conflict_free_index", "dram_bytes_read", 2.0, "dram_bytes_read is 2.00x"),
+        ],
+    )
+    def test_more_work_is_said_to_be_more(self, kind: str, name: str, share: float, why: str) -> None:
+        found = dynamic_guards(kind, COUNTERS, {**COUNTERS, name: COUNTERS[name] * share})
+        assert (found.failed, found.more) == ("counters", True)
+        assert why in found.why
+
+    def test_less_of_one_thing_counts_before_more_of_another(self) -> None:
+        after = {**COUNTERS, "inst_executed": 1.82e6, "shared loads": 0.5e8}
+        found = dynamic_guards("coalesced_index", COUNTERS, after)
+        assert (found.failed, found.more) == ("counters", False)
+        assert "0.50x the shared loads" in found.why
+        after = {**COUNTERS, "global stores": 3e8, "dram_bytes_read": 1e7}
+        assert not dynamic_guards("coalesced_index", COUNTERS, after).more
+
+    @pytest.mark.parametrize(
+        ("kind", "name"),
+        [
+            ("coalesced_index", "l2_sectors"),
+            ("conflict_free_index", "all_shared_wavefronts"),
+            ("fast_functions", "inst_executed"),
+            ("uniform_condition", "inst_executed"),
+        ],
+    )
+    def test_more_of_the_waste_itself_is_no_bound(self, kind: str, name: str) -> None:
+        before = {**COUNTERS, "l2_sectors": 1e7, "all_shared_wavefronts": 1e6}
+        found = dynamic_guards(kind, before, {**before, name: before[name] * 1.2})
+        assert (found.failed, found.more) == ("counters", False)
 
     def test_coalesced_accesses_may_move_fewer_bytes(self) -> None:
         assert dynamic_guards("coalesced_index", COUNTERS, {**COUNTERS, "dram_bytes_read": 5e7}) == PASSED
@@ -222,6 +263,7 @@ def _finding(low: float, best: float, high: float) -> Finding:
 
 
 FINDING = _finding(1.3, 1.63, 1.9)
+MORE = Guarded("counters", "inst_executed is 1.82x of the original's", more=True)
 
 
 class TestJudged:
@@ -233,13 +275,35 @@ class TestJudged:
         found = judged(FINDING, "no_barrier", Gain(0.99, 1.02, 1.06), [PASSED])
         assert isinstance(found, MeasuredBound)
         assert found.finding.predicted_speedup == Gain(0.99, 1.02, 1.06)
-        assert found.finding.grade == "measured"
+        assert (found.bounds, found.finding.grade) == ("at most", "measured")
 
     def test_where_the_cure_is_more_it_stays(self) -> None:
         found = judged(FINDING, "spread_atomics", Gain(1.0, 1.01, 1.02), [PASSED])
+        assert isinstance(found, NoStatement)
+        assert "The gain of 1.01x (1.00x to 1.02x) is no bound: private copies" in found.why
+
+    @pytest.mark.parametrize(
+        ("kind", "guard"), [("spread_atomics", PASSED), ("no_barrier", MORE), ("coalesced_index", MORE)]
+    )
+    @pytest.mark.parametrize("best", [1.2, 5.62])
+    def test_a_gain_from_below_supports_the_prediction_and_does_not_limit_it(
+        self, kind: str, guard: Guarded, best: float
+    ) -> None:
+        found = judged(FINDING, kind, Gain(best - 0.1, best, best + 0.1), [guard, PASSED])
         assert isinstance(found, MeasuredBound)
-        assert "private copies" in found.only_the_waste
-        assert found.finding.predicted_speedup == Gain(1.0, 1.01, 1.02)
+        assert (found.bounds, found.finding) == ("at least", replace(FINDING, grade="measured"))
+
+    @pytest.mark.parametrize("best", [0.5, 1.0, 1.1])
+    def test_more_work_never_withdraws(self, best: float) -> None:
+        found = judged(FINDING, "no_barrier", Gain(best - 0.1, best, best + 0.1), [MORE])
+        assert isinstance(found, NoStatement)
+        assert "inst_executed is 1.82x" in found.why
+
+    def test_less_work_says_nothing_whatever_else_is_more(self) -> None:
+        less = Guarded("counters", "threads executed 0.50x the global loads")
+        for guards in ([MORE, less], [less, MORE]):
+            found = judged(FINDING, "no_barrier", Gain(5.5, 5.6, 5.7), guards)
+            assert found == NoStatement("The time is not believed: threads executed 0.50x the global loads.")
 
     def test_a_bound_above_the_prediction_leaves_it(self) -> None:
         found = judged(FINDING, "no_barrier", Gain(2.2, 2.3, 2.4), [PASSED])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.errors import ReportEmpty
+from ncuview.catalogue.launcher.ratios import LOOKS
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch.patch import Edit, edit_between
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, is_named, traced_by
-from ncuview.trial.sanitizer import Printed
+from ncuview.sass.code import Code
+from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
+from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.scratch import state_of
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.verify import Verification
@@ -76,7 +78,14 @@ def bench(tmp_path: Path) -> ProgramBench:
     return made(tmp_path)
 
 
-def made(folder: Path, *, source: str = SOURCE, check: str = "") -> ProgramBench:
+def made(
+    folder: Path,
+    *,
+    source: str = SOURCE,
+    check: str = "",
+    sanitizer: Callable[[str, Path, Sequence[str]], Printed] = sanitizer,
+    code_of: Callable[[Path, Sequence[str], str], KernelCode] = code_of,
+) -> ProgramBench:
     tree = folder / "tree"
     tree.mkdir(exist_ok=True)
     (tree / "k.cu").write_text(source)
@@ -84,7 +93,7 @@ def made(folder: Path, *, source: str = SOURCE, check: str = "") -> ProgramBench
     build = "grep -q MISTAKE k.cu && { echo error: MISTAKE >&2; exit 1; }; cp k.cu built.cu"
     target = ProgramTarget(tree, Path("k.cu"), "copy", build, (sys.executable, "app.py"), check, run_limit_s=20.0)
     target = replace(target, timing_s=60.0)
-    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count)
+    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count, built_copy)
     return ProgramBench(target, folder / "versions", tools)
 
 
@@ -122,6 +131,42 @@ def test_a_build_that_fails_says_why(bench: ProgramBench) -> None:
 def test_only_the_kernel_of_the_trial_is_timed(bench: ProgramBench) -> None:
     timing = bench.time(bench.build(SOURCE), bench.build(SOURCE + "// FASTER\n"))
     assert (timing.original_ns, timing.variant_ns, timing.outcome) == (2000.0, 1000.0, "faster")
+
+
+def test_the_original_alone_is_run_no_more_often_than_its_times_need(bench: ProgramBench) -> None:
+    version = bench.build(SOURCE)
+    timing = bench.time(version, version)
+    assert (timing.original_ns, timing.variant_ns, timing.outcome) == (2000.0, 2000.0, "same")
+    assert len(version.results) == timing.rounds == LOOKS[0]
+
+
+def test_the_original_is_examined_once_for_all_of_its_variants(tmp_path: Path) -> None:
+    asked: list[tuple[str, Path]] = []
+
+    def examined(tool: str, folder: Path, program: Sequence[str]) -> Printed:
+        asked.append((tool, folder))
+        return sanitizer(tool, folder, program)
+
+    bench = made(tmp_path, sanitizer=examined)
+    original = bench.build(SOURCE)
+    for more in ("one", "other"):
+        edit = edited(more)
+        assert bench.check(original, bench.build(edit.edited), edit).verdict == "verified"
+    assert asked.count(("racecheck", original.folder)) == 1
+    assert len(asked) == len(set(asked)) == 3 * len(TOOLS)
+
+
+def test_a_version_is_disassembled_once(tmp_path: Path) -> None:
+    asked: list[Path] = []
+
+    def disassembled(folder: Path, _: Sequence[str], kernel: str) -> KernelCode:
+        asked.append(folder)
+        return KernelCode(kernel, kernel, "9.0", 40, 0, 0, 0, Code((), ()), ())
+
+    bench = made(tmp_path, code_of=disassembled)
+    one, other = bench.build(SOURCE), bench.build(SOURCE)
+    assert [bench.registers(each) for each in (one, other, one)] == [40, 40, 40]
+    assert asked == [one.folder, other.folder]
 
 
 @pytest.mark.parametrize(("more", "says"), [("LOST", "was not launched"), ("CRASH", "illegal memory access")])

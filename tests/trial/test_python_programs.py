@@ -19,7 +19,7 @@ from ncuview.catalogue.machine_code import KernelCode
 from ncuview.pipeline import trials
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.trial import Trial
-from ncuview.trial.programs import ProgramTools, traced_by
+from ncuview.trial.programs import ProgramTools, built_copy, traced_by
 from ncuview.trial.sanitizer import Printed
 from ncuview.trial.traced import TracedRun
 
@@ -143,7 +143,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             once[folder] = run(folder, program, limit_s)
         return once[folder]
 
-    tools = ProgramTools(run_once, judge, sanitizer, code_of, count)
+    tools = ProgramTools(run_once, judge, sanitizer, code_of, count, built_copy)
     monkeypatch.setattr(trials, "_require_gpu", lambda: None)
     monkeypatch.setattr(trials, "tracer", lambda folder: folder)
     monkeypatch.setattr(trials, "_tools_for_programs", lambda *_: tools)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
 
 BEGIN = "========= COMPUTE-SANITIZER\n"
 MEMCHECK = (
@@ -113,3 +113,21 @@ def test_only_new_findings_are_the_variants() -> None:
     assert compared({}, race) == "Race reported between Write access (1)"
     assert compared(race, {"Race reported between Write access": 3}) == "Race reported between Write access (2 more)"
     assert "Invalid" in compared(race, race | {"Invalid __shared__ read of size 4 bytes": 9})
+
+
+def test_a_tool_runs_once_over_a_version_and_again_where_it_failed() -> None:
+    runs: list[tuple[str, str]] = []
+
+    def run(tool: str, version: str) -> Printed:
+        runs.append((tool, version))
+        failed = version == "bad" and runs.count((tool, version)) == 1
+        return Printed("" if failed else MEMCHECK, ended=True)
+
+    asked = remembered(run, str)
+    for _ in range(2):
+        assert asked("memcheck", "good").output == MEMCHECK
+    with pytest.raises(Inconclusive, match="did not start"):
+        asked("memcheck", "bad")
+    for _ in range(2):
+        assert asked("memcheck", "bad").output == MEMCHECK
+    assert runs == [("memcheck", "good"), ("memcheck", "bad"), ("memcheck", "bad")]

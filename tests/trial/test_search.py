@@ -12,7 +12,7 @@ from ncuview.catalogue.launcher.ratios import Ratio
 from ncuview.patch.patch import Edit, Refused
 from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleId, SourceLine, TextbookMetric
 from ncuview.records.diagnosis import Verdict as DiagnosisVerdict
-from ncuview.records.trial import Bound
+from ncuview.records.trial import Bound, Bounds
 from ncuview.trial.search import Found, NotBuilt, NotTimed, search
 from ncuview.trial.timing import Outcome, Timing
 from ncuview.trial.verify import Verdict, Verification
@@ -166,7 +166,9 @@ def test_a_change_that_cannot_be_written_names_the_obligation() -> None:
     assert attempt.reason
 
 
-WASTE_COSTS_NOTHING = Bound("Do not convert", Gain(0.99, 1.01, 1.04), "", "", "without it, it is 1.01 times as fast")
+WASTE_COSTS_NOTHING = Bound(
+    "Do not convert", Gain(0.99, 1.01, 1.04), "at most", "", "", "", "without it, it is 1.01 times as fast"
+)
 
 
 def test_a_finding_whose_waste_costs_nothing_is_withdrawn() -> None:
@@ -177,10 +179,20 @@ def test_a_finding_whose_waste_costs_nothing_is_withdrawn() -> None:
     assert bench.said == []
 
 
-def test_the_measured_bound_decides_the_order() -> None:
+@pytest.mark.parametrize(
+    ("rule", "gain", "bounds", "first"),
+    [
+        ("INST001", 1.2, "at most", "INST002"),
+        ("INST001", 1.2, "nothing", "INST001"),
+        ("INST002", 5.6, "at least", "INST002"),
+        ("INST001", 1.2, "at least", "INST001"),
+    ],
+)
+def test_the_measured_bound_decides_the_order(rule: str, gain: float, bounds: Bounds, first: str) -> None:
     findings = asks("float_literals", 5, best=3.0, code="INST001"), asks("fast_functions", 5, best=1.4, code="INST002")
-    bench = Played({SOURCE: findings}, {LITERAL: SAME}, bounds={"INST001": Bound("", Gain(1.1, 1.2, 1.3), "", "", "")})
-    assert [each.rule for each in searched(bench).attempts] == ["INST002", "INST001"]
+    bound = Bound("", Gain(0.9 * gain, gain, 1.1 * gain), bounds, "", "", "", "")
+    bench = Played({SOURCE: findings}, {LITERAL: SAME}, bounds={rule: bound})
+    assert next(each.rule for each in searched(bench).attempts) == first
 
 
 def test_after_the_findings_all_other_changes_are_tried_unless_it_is_near_its_peak() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.launcher.inputs import PATTERNS
 from ncuview.trial.cases import Build, Reordering, further_sizes, job_of
-from ncuview.trial.sanitizer import Printed
+from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.verify import Answer, verify, wrong_launches
 from tests.trial.emulated import FINDINGS, Source
 
@@ -242,6 +244,64 @@ def test_a_sanitizer_that_crashes_is_unproven() -> None:
 
     found = verify(build(), build(), answering(lambda line: line), crashed)
     assert (found.verdict, found.check) == ("unproven", "memcheck")
+
+
+class Threads:
+    """Makes calls at once, in a thread each, and shows that all run together."""
+
+    def __init__(self, calls: int) -> None:
+        self.together = Barrier(calls, timeout=20)
+
+    def __call__(self, calls: Sequence[Callable[[], None]]) -> None:
+        with ThreadPoolExecutor(len(calls)) as pool:
+            for each in [pool.submit(call) for call in calls]:
+                each.result()
+
+
+def test_the_runs_of_the_sanitizer_may_be_made_at_once() -> None:
+    threads = Threads(6)
+    asked: list[str] = []
+
+    def waiting(tool: str, job: Mapping[str, Any]) -> Printed:
+        asked.append(tool)
+        threads.together.wait()
+        return clean(tool, job)
+
+    found = verify(build(), build(), answering(lambda line: line), waiting, at_once=threads)
+    assert found.verdict == "verified"
+    assert sorted(asked) == sorted([*TOOLS, *TOOLS])
+
+
+@pytest.mark.parametrize(("fails", "verdict"), [(1, "verified"), (3, "unproven")])
+def test_a_run_that_fails_beside_others_is_made_once_more_alone(fails: int, verdict: str) -> None:
+    asked: list[str] = []
+
+    def crowded(tool: str, job: Mapping[str, Any]) -> Printed:
+        asked.append(tool)
+        failed = tool == "racecheck" and asked.count(tool) <= fails
+        return Printed("", ended=False) if failed else clean(tool, job)
+
+    def in_turn(calls: Sequence[Callable[[], None]]) -> None:
+        for call in calls:
+            call()
+
+    found = verify(build(), build(), answering(lambda line: line), crowded, at_once=in_turn)
+    assert found.verdict == verdict
+    assert {tool: asked.count(tool) for tool in TOOLS} == {"memcheck": 2, "racecheck": 3, "synccheck": 2}
+
+
+def test_a_finding_beside_others_refutes() -> None:
+    def dirty(tool: str, job: Mapping[str, Any]) -> Printed:
+        variant = job["cases"][0]["launches"]["original"]["cubin"] == "other.cubin"
+        run = clean(tool, job)
+        if tool != "racecheck" or not variant:
+            return run
+        output = run.output.replace("SANITIZER\n", f"SANITIZER\n{FINDINGS['race']}").replace(": 0", ": 1")
+        return replace(run, output=output)
+
+    other = replace(build(), compiled=Source(Path("other.cubin"), build().kernel))
+    found = verify(build(), other, answering(lambda line: line), dirty, at_once=Threads(6))
+    assert (found.verdict, found.check) == ("refuted", "racecheck")
 
 
 def test_the_sanitizer_runs_at_the_smallest_size() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ncuview.base.errors import Incomplete, NcuRefused, ReportEmpty
+from ncuview.base.errors import Incomplete, NcuRefused, ReportEmpty, WrongResult
+from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import family, find_kernel, launch_of, launches_of
+from ncuview.catalogue.machine_code import KernelCode
 from ncuview.metrics.analysis import Analysis
 from ncuview.patch.patch import edit_between
 from ncuview.pipeline import trials
@@ -18,19 +21,23 @@ from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import WORK, passes_of
 from ncuview.records.diagnosis import Finding, RuleId, SourceLine
 from ncuview.records.profile import Profile, failure_of
-from ncuview.records.trial import Bound
+from ncuview.records.trial import Bound, Bounds
+from ncuview.sass.code import Code
 from ncuview.trial.bounds import Means, bound_of
+from ncuview.trial.cases import Build
 from ncuview.trial.guards import PASSED, dynamic_guards
-from ncuview.trial.kernel_files import Count, KernelFileBench
+from ncuview.trial.kernel_files import Count, Judged, KernelFileBench
+from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.search import NotBuilt
+from ncuview.trial.stages import Stages
 from ncuview.trial.timing import Timing
 from ncuview.trial.verify import Verification
 from ncuview.trial.work import Arrays, Counted, arrays_of, counted, dropped, floor_ns, once
 from tests.emulation import needs_gpp
 from tests.profiles import recorded_profile
-from tests.render.sample import advice_finding
+from tests.render.sample import advice_finding, launch_with_advice
 from tests.trial.building import catalogue, code
-from tests.trial.emulated import build, process, reload_of, tools
+from tests.trial.emulated import build, process, reload_of, sanitizer, tools
 from tests.trial.test_search import timing
 
 
@@ -210,6 +217,9 @@ class TestOnce:
 NAME = "transposeNaive"
 
 
+DISASSEMBLED = KernelCode(NAME, NAME, "9.0", 40, 0, 0, 0, Code((), ()), ())
+
+
 def bench_counting(folder: Path, count: Count) -> tuple[KernelFileBench, str]:
     small = build(find_kernel(NAME)).kernel
     return KernelFileBench(small, reload_of(small), folder, tools(process, count)), small.path.read_text()
@@ -223,9 +233,14 @@ def of_launch(kernel: Kernel, **amounts: float) -> Counted:
     return Counted(((kernel.function, launch.grid, launch.block),), {**all_of_it, **amounts})
 
 
+def told(count: Callable[[Kernel, bool], Counted | None]) -> Count:
+    """Counts a version, and is told whether it is the changed one."""
+    return lambda version: count(version.kernel, "// changed" in version.kernel.path.read_text())
+
+
 def checked(folder: Path, count: Callable[[Kernel, bool], Counted | None]) -> Verification:
     """The check of a change that changes nothing; ``count`` is told whether it counts the changed version."""
-    bench, source = bench_counting(folder, lambda kernel: count(kernel, "// changed" in kernel.path.read_text()))
+    bench, source = bench_counting(folder, told(count))
     edit = edit_between("Change nothing", source, f"{source}// changed\n")
     return bench.check(bench.build(source), bench.build(edit.edited), edit)
 
@@ -268,14 +283,94 @@ class TestKernelFiles:
         assert "the profile holds no launch" in found.reason
 
     def test_times_below_the_floor_are_impossible(self, tmp_path: Path) -> None:
-        def slow(kernel: Kernel) -> Counted:
-            return of_launch(kernel, duration=1e9, dram_pct=90.0, dram_bytes_written=0.0)
+        counted: list[Path] = []
+
+        def slow(version: Build) -> Counted:
+            counted.append(version.kernel.path)
+            return of_launch(version.kernel, duration=1e9, dram_pct=90.0, dram_bytes_written=0.0)
 
         bench, source = bench_counting(tmp_path, slow)
-        version = bench.build(source)
-        found = bench.time(version, version)
+        version, other = bench.build(source), bench.build(source)
+        assert bench.time(version, version).outcome in {"same", "faster", "slower", "unclear"}
+        assert counted == []  # against itself there is nothing to find impossible
+        found = bench.time(version, other)
+        assert counted == [version.kernel.path]
         assert found.outcome == "impossible"
         assert "less than the 855,000,000 ns that the hardware allows" in found.reason
+
+    @pytest.mark.parametrize(("complete", "runs"), [(True, 0), (False, 2)])
+    def test_a_version_that_is_judged_is_not_counted_again(self, tmp_path: Path, complete: bool, runs: int) -> None:
+        counts: list[Path] = []
+        judges: list[Path] = []
+        all_known = dict.fromkeys(recorded(NAME).amounts, 0.0) if complete else {}
+
+        def count(version: Build) -> Counted:
+            counts.append(version.kernel.path)
+            return of_launch(version.kernel)
+
+        def judge(version: Build) -> Judged:
+            judges.append(version.kernel.path)
+            found = of_launch(version.kernel)
+            return Judged(launch_with_advice(), replace(found, amounts={**all_known, **found.amounts}))
+
+        small = build(find_kernel(NAME)).kernel
+        source = small.path.read_text()
+        bench = KernelFileBench(small, reload_of(small), tmp_path, tools(process, count, judge))
+        edit = edit_between("Change nothing", source, f"{source}// changed\n")
+        before, after = bench.build(source), bench.build(edit.edited)
+        bench.judge(before)
+        bench.time(before, after)
+        found = bench.check(before, after, edit)
+        assert found.passed[-1] == "its launch, stores and reads by counters"
+        assert bench.judge(after) is not None
+        assert judges == [before.kernel.path, after.kernel.path]
+        assert len(counts) == runs
+
+    def test_a_version_whose_judging_fails_is_unproven(self, tmp_path: Path) -> None:
+        def judge(version: Build) -> Judged:
+            raise WrongResult("turn computes 3 wrong elements")
+
+        small = build(find_kernel(NAME)).kernel
+        source = small.path.read_text()
+        counting = tools(process, lambda version: of_launch(version.kernel), judge)
+        bench = KernelFileBench(small, reload_of(small), tmp_path, counting)
+        edit = edit_between("Change nothing", source, f"{source}// changed\n")
+        found = bench.check(bench.build(source), bench.build(edit.edited), edit)
+        assert (found.verdict, found.check) == ("unproven", "work")
+        assert "turn computes 3 wrong elements" in found.reason
+
+    def test_a_version_is_examined_once(self, tmp_path: Path) -> None:
+        asked: list[tuple[str, str]] = []
+
+        def examined(tool: str, job: Mapping[str, Any]) -> Printed:
+            (cubin,) = {launch["cubin"] for case in job["cases"] for launch in case["launches"].values()}
+            asked.append((tool, cubin))
+            return sanitizer(tool, job)
+
+        small = build(find_kernel(NAME)).kernel
+        bench = KernelFileBench(small, reload_of(small), tmp_path, replace(tools(process), sanitizer=examined))
+        source = small.path.read_text()
+        versions = [bench.build(f"{source}{more}") for more in ("", "// one\n", "// other\n")]
+        for before, after in ((0, 1), (0, 2), (2, 1)):
+            edit = edit_between("Change nothing", source, versions[after].kernel.path.read_text())
+            assert bench.check(versions[before], versions[after], edit).verdict == "verified"
+        cubins = [str(each.compiled.cubin) for each in versions]
+        assert sorted(asked) == sorted((tool, cubin) for tool in TOOLS for cubin in cubins)
+
+    def test_a_version_is_disassembled_once(self, tmp_path: Path) -> None:
+        asked: list[Path] = []
+
+        def code_of(made: Compiled, _: Kernel) -> KernelCode:
+            asked.append(made.cubin)
+            return DISASSEMBLED
+
+        small = build(find_kernel(NAME)).kernel
+        made = replace(tools(process), code_of=code_of)
+        bench = KernelFileBench(small, reload_of(small), tmp_path, made)
+        source = small.path.read_text()
+        one, other = bench.build(source), bench.build(source)
+        assert [bench.registers(each) for each in (one, other, one)] == [40, 40, 40]
+        assert asked == [one.compiled.cubin, other.compiled.cubin]
 
 
 # Ablations
@@ -319,18 +414,32 @@ def bound(folder: Path, count: Callable[[Ablated, bool], Counted | None], timed:
 class TestBounds:
     def test_an_ablation_with_all_of_its_work_is_a_bound(self, tmp_path: Path) -> None:
         found = bound(tmp_path, lambda *_: recorded(CONFLICTS))
-        assert (found.is_bound, found.not_believed) == (True, "")
+        assert (found.bounds, found.not_believed) == ("at most", "")
 
     def test_an_ablation_that_executes_less_is_none(self, tmp_path: Path) -> None:
         def less(_: Ablated, ablated: bool) -> Counted:
             return changed(recorded(CONFLICTS), shared_loads=0.5) if ablated else recorded(CONFLICTS)
 
         found = bound(tmp_path, less)
-        assert not found.is_bound
+        assert found.bounds == "nothing"
         assert found.not_believed == "threads executed 0.50x the shared loads of the original, less than 0.90x"
 
+    @pytest.mark.parametrize(
+        ("gain", "bounds"),
+        [((2.2, 2.28, 2.3), "at least"), ((1.01, 1.02, 1.03), "nothing"), ((0.7, 0.8, 0.9), "nothing")],
+    )
+    def test_an_ablation_that_executes_more_bounds_from_below_and_withdraws_nothing(
+        self, tmp_path: Path, gain: tuple[float, float, float], bounds: Bounds
+    ) -> None:
+        def more(_: Ablated, ablated: bool) -> Counted:
+            return changed(recorded(CONFLICTS), inst_executed=1.82) if ablated else recorded(CONFLICTS)
+
+        found = bound(tmp_path, more, timing("faster", *gain))
+        assert (found.bounds, found.not_believed, found.withdrawn) == (bounds, "", "")
+        assert found.more_work == "inst_executed is 1.82x of the original's, more than 1.50x"
+
     def test_where_counters_are_denied_code_alone_decides(self, tmp_path: Path) -> None:
-        assert bound(tmp_path, lambda *_: None).is_bound
+        assert bound(tmp_path, lambda *_: None).bounds == "at most"
 
     def test_a_run_of_ncu_that_failed_is_no_pass(self, tmp_path: Path) -> None:
         def failing(_: Ablated, ablated: bool) -> Counted:
@@ -353,9 +462,12 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
+    kernel = find_kernel("transposeNaive")
+    version = Build(kernel, Compiled(tmp_path / "k.cubin", kernel))
 
-    def profiled(launches: list[object], metrics: object) -> object:
+    def profiled(launches: list[object], metrics: object, *, compiled: Mapping[str, Compiled]) -> object:
         (launch,) = launches
+        assert compiled == {"transposeNaive": version.compiled}
         asked.append((launch.kernel.text.oracle, launch.kernel.text.transfers, metrics))  # type: ignore[attr-defined]
         if len(asked) == 1:
             return recorded_profile("transpose")
@@ -363,15 +475,17 @@ def test_the_launch_is_counted_without_an_oracle_and_a_refusal_is_remarked(
 
     monkeypatch.setattr(trials, "profile_launches", profiled)
     remarks: list[str] = []
-    count = trials.tools_for_files(tmp_path, remarks).count
-    found = count(find_kernel("transposeNaive"))
+    stages = Stages()
+    count = trials.tools_for_files(tmp_path, remarks, stages).count
+    found = count(version)
     assert found is not None
     assert found.amounts["global stores"] > 0
     assert remarks == []
-    assert count(find_kernel("transposeNaive")) is None
+    assert count(version) is None
     (said,) = remarks
     assert said.endswith("work is compared in machine code alone")
     assert asked == [(None, None, WORK)] * 2
+    assert stages.seconds.keys() == {"counters", "all"}
 
 
 def test_the_first_launch_of_a_programs_kernel_is_counted_in_its_copy(
@@ -387,7 +501,7 @@ def test_the_first_launch_of_a_programs_kernel_is_counted_in_its_copy(
 
     monkeypatch.setattr(trials, "profile_program", profiled)
     here, remarks = Path.cwd(), list[str]()
-    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks).count
+    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks, Stages()).count
     found = count(tmp_path, ("./app", "3"), "turn")
     assert found is not None
     assert found.amounts["global loads"] > 0

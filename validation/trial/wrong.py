@@ -37,6 +37,7 @@ from ncuview.profiling.machine import find_nvcc
 from ncuview.trial.cases import Build
 from ncuview.trial.kernel_files import KernelFileBench, Tools
 from ncuview.trial.search import NotBuilt
+from ncuview.trial.stages import Stages
 from ncuview.trial.verify import Answer, Process
 from tests.trial.seeds import kernel_of
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
@@ -184,7 +185,7 @@ def _row(wrong: WrongEdit) -> tuple[str, ...]:
     kernel, started = kernel_of(wrong.kernel), time.monotonic()
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
-        found = checked(wrong, kernel, reload_of(kernel), folder / "versions", tools_for_files(folder, []))
+        found = checked(wrong, kernel, reload_of(kernel), folder / "versions", tools_for_files(folder, [], Stages()))
         (folder / "oracle").mkdir()
         oracle = reference_of(found.build, folder / "oracle") if found.build else ""
     seconds = f"{time.monotonic() - started:.0f}"
@@ -203,7 +204,7 @@ def compiled(wrong: WrongEdit) -> tuple[str, ...]:
         return made
 
     with tempfile.TemporaryDirectory() as text:
-        tools = replace(tools_for_files(Path(text), []), compile=for_hopper)
+        tools = replace(tools_for_files(Path(text), [], Stages()), compile=for_hopper)
         bench, said = KernelFileBench(kernel, reload_of(kernel), Path(text) / "versions", tools), ""
         try:
             bench.build(wrong.edit.edited)

@@ -25,6 +25,8 @@ _EXTREMES_APART = 13
 """Every so many numbers one is extreme: sums over a warp meet one, and most of them no two of opposite signs."""
 _OTHER = 7919
 """Added to the seed of ``random`` for ``other random``."""
+_PIECE = 1 << 20
+"""Elements of a ramp that are made at once: whole arrays of its arithmetic's wider types take several times as long."""
 _KEPT = 8
 """Arrays kept for the next launches; each is up to a few hundred megabytes."""
 
@@ -141,13 +143,15 @@ def _extremes(described: Input) -> Array:
 
 
 def _ramp(described: Input) -> Array:
-    dtype = np.dtype(described.dtype)
-    steps = np.arange(int(np.prod(described.shape)), dtype=np.int64) + described.stream
-    if described.below:
-        steps %= described.below
-    elif dtype.kind == "f":
-        return (steps / max(1, steps.size)).astype(dtype).reshape(described.shape)
-    return steps.astype(dtype).reshape(described.shape)
+    dtype, size = np.dtype(described.dtype), int(np.prod(described.shape))
+    made = np.empty(size, dtype)
+    for start in range(0, size, _PIECE):
+        steps = np.arange(start, min(start + _PIECE, size), dtype=np.int64) + described.stream
+        if described.below:
+            steps %= described.below
+        shares = dtype.kind == "f" and not described.below
+        made[start : start + _PIECE] = (steps / size if shares else steps).astype(dtype)
+    return made.reshape(described.shape)
 
 
 _PATTERNS: Mapping[str, Callable[[Input], Array]] = dict(

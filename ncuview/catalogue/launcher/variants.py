@@ -140,9 +140,9 @@ class _Prepared:
         """The names of inputs that no longer hold what was put there; they are restored."""
         names = []
         for name, memory, array in self._inputs:
-            found = np.empty_like(array)
+            found = _landing(array.shape, array.dtype.str)
             cuda.memcpy_dtoh(found, memory)
-            if not np.array_equal(_bytes(found), _bytes(array)):
+            if not _equal(found, array):
                 names.append(name)
                 cuda.memcpy_htod(memory, array)
         return names
@@ -157,6 +157,20 @@ def _bytes(array: Array) -> Array:
     return array.reshape(-1).view(np.uint8)
 
 
+def _equal(one: Array, other: Array) -> bool:
+    """Whether two arrays of one size have the same bytes, compared as large words, in less than half of the time."""
+    a, b = _bytes(one), _bytes(other)
+    words = a.size - a.size % 8
+    same = np.array_equal(a[:words].view(np.uint64), b[:words].view(np.uint64))
+    return same and np.array_equal(a[words:], b[words:])
+
+
+@lru_cache(maxsize=1)
+def _landing(shape: Shape, dtype: str) -> Array:
+    """Host memory that an input is read back into, kept for the next launch: mapping new pages takes as long."""
+    return np.empty(shape, dtype)
+
+
 def _launched(launch: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]) -> tuple[list[Array], dict[str, Any]]:
     """Make one launch: its outputs, and what is wrong without looking at their numbers."""
     made = _Prepared(launch, arguments)
@@ -167,7 +181,6 @@ def _launched(launch: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]])
         "guards": [each.name for each, (_, intact) in zip(made.outputs, fetched, strict=True) if not intact],
         "inputs": made.overwritten_inputs(),
         "poison": sum(int(np.count_nonzero(poisoned(array))) for array, _ in fetched),
-        "crc": [zlib.crc32(_bytes(array).data) for array, _ in fetched],
     }
     made.free()
     return [array for array, _ in fetched], found
@@ -197,7 +210,9 @@ def compare_case(job: Job, case: int, write: Write) -> None:
             differences.append(
                 asdict(difference(answer, output, spread.widest() if key == original and spread else spread))
             )
-        write({**about, "error": "", **found, "differences": differences})
+        # The first results of the original show whether they depend on the inputs.
+        sums = {} if answers is not None else {"crc": [zlib.crc32(_bytes(output).data) for output in outputs]}
+        write({**about, "error": "", **found, **sums, "differences": differences})
         return outputs
 
     spreads: list[Spread | None] = []

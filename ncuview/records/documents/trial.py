@@ -11,7 +11,7 @@ from ncuview.records.documents import Positive
 from ncuview.records.documents.diagnosis import Launch
 from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import Limits
-from ncuview.records.trial import Attempt
+from ncuview.records.trial import Attempt, Stage
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class TrialDocument:
     """Further notes; empty where there are none."""
     error: Failure | None
     """Why the answer is incomplete; null where it is complete."""
+    seconds: Mapping[Stage, float]
+    """How long each stage took: `compile` (copies of sources and builds), `machine code` (disassembly), `counters`
+    (runs under ncu, reading and judging), `sanitizer`, of a kernel file `times` and `comparison` (processes that time
+    versions and compare results), of a program `runs`, which do both; and `all`, from the first to the last."""
     attempts: tuple[Attempt, ...]
     """Every change, in the order in which they were tried."""
     patch: str

@@ -11,7 +11,7 @@ from ncuview.records.diagnosis import Gain
 from ncuview.records.trial import Attempt, Trial
 from ncuview.render.html_report.elements import Part, dim, element, heading, number, scrolled, section, table
 from ncuview.render.html_report.page import page, shipped
-from ncuview.render.trial import conditions, explanations, result_sentence
+from ncuview.render.trial import conditions, explanations, result_sentence, shown, why_bounded
 from ncuview.render.words import bottleneck_sentence
 
 
@@ -48,27 +48,31 @@ def _result(trial: Trial) -> Iterator[Part]:
 def _changes(trial: Trial) -> ET.Element:
     head = [
         heading("change"),
-        *(heading(name, css="number") for name in ("predicted", "at most", "measured")),
+        *(heading(name, css="number") for name in ("predicted", "bound", "measured")),
         heading("decision"),
         heading("why, or what was checked"),
     ]
-    return scrolled(table(head, map(_row, trial.attempts), css="wide"), "Changes in the order in which they were tried")
+    return scrolled(
+        table(head, map(_row, shown(trial.attempts)), css="wide"), "Changes in the order in which they were tried"
+    )
 
 
 def _row(attempt: Attempt) -> ET.Element:
-    bound = attempt.bound.gain if attempt.bound and attempt.bound.is_bound else None
+    bound = attempt.bound if attempt.bound and attempt.bound.bounds != "nothing" else None
     said = [attempt.reason or ", ".join(attempt.checks)]
-    lost = attempt.bound.not_believed if attempt.bound else ""
-    said += [f"The ablation is no bound: {lost}"] if lost else []
+    why = why_bounded(attempt.bound) if attempt.bound else ""
+    said += [f"The ablation is {'a bound from below only' if bound else 'no bound'}: {why}"] if why else []
     said += [f"It assumes that {attempt.assumes}"] if attempt.assumes and attempt.decision == "kept" else []
     return element(
         "tr",
         element("th", attempt.title, scope="row"),
-        *(_gain(gain) for gain in (attempt.predicted, bound, attempt.measured)),
+        _gain(attempt.predicted),
+        _gain(bound.gain, f"{bound.bounds} ") if bound else _gain(None),
+        _gain(attempt.measured),
         element("td", attempt.decision),
         element("td", ". ".join(filter(None, said))),
     )
 
 
-def _gain(gain: Gain | None) -> ET.Element:
-    return number(f"{factor(gain.best)} ({gain.bounds})" if gain else "", gain.best if gain else None)
+def _gain(gain: Gain | None, before: str = "") -> ET.Element:
+    return number(f"{before}{factor(gain.best)} ({gain.bounds})" if gain else "", gain.best if gain else None)

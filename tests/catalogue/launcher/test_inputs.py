@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ncuview.catalogue.launcher import inputs
 from ncuview.catalogue.launcher.inputs import PATTERNS, input_of, seeded
 
 DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int32", "uint32", "int64", "uint64"]
@@ -28,6 +29,19 @@ def test_patterns_have_shape_and_type_and_keep_below_a_bound(pattern: str, dtype
 def test_patterns_differ_from_each_other_and_between_inputs() -> None:
     arrays = [seeded(input_of(argument(pattern), stream)).tobytes() for pattern in PATTERNS for stream in (0, 1)]
     assert len(set(arrays)) == len(arrays) - 1, "only zeros are zeros in both inputs"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("below", [0, 7])
+@pytest.mark.parametrize("piece", [1, 64, 200, 1 << 20])
+def test_a_ramp_does_not_depend_on_its_pieces(
+    dtype: str, below: int, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "_PIECE", piece)
+    steps = np.arange(200) + 3
+    expected = steps % below if below else steps / 200 if np.dtype(dtype).kind == "f" else steps
+    found = inputs._ramp(input_of(argument("ramp", dtype, below=below), 3))
+    np.testing.assert_array_equal(found, expected.astype(dtype).reshape(40, 5))
 
 
 def test_extreme_numbers_are_all_there() -> None:

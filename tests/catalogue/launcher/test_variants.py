@@ -79,6 +79,25 @@ def test_a_write_after_the_end_breaks_the_guard_band(tmp_path: Path) -> None:
     assert line["differences"][0]["elements"] == 0
 
 
+@pytest.mark.parametrize("at", [0, 1, N - 2, N - 1])
+@pytest.mark.parametrize("size", [N, N - 1])
+def test_each_overwritten_element_is_seen(at: int, size: int, tmp_path: Path) -> None:
+    variant = ORIGINAL.replace("if (i < n)", f"if (i == {at} && i < n) ((float *)in)[i] += 1.0f; if (i < n)")
+    asked = job(tmp_path, variant)
+    for each in asked["cases"][0]["arguments"]:
+        each.update({"shape": [size]} if "shape" in each else {"value": size})
+    assert [bool(line["inputs"]) for line in of(lines(asked))] == [at < size] * 2
+
+
+def test_the_first_results_of_the_original_have_sums(tmp_path: Path) -> None:
+    made = lines(job(tmp_path, ORIGINAL))
+    assert [(line["key"], line["run"]) for line in made if "crc" in line] == [("original", 0)]
+    (sums,) = (line["crc"] for line in made if "crc" in line)
+    other = lines(job(tmp_path, ORIGINAL, pattern="ramp"))
+    assert len(sums) == 1
+    assert sums not in [line["crc"] for line in other if "crc" in line]
+
+
 def test_an_overwritten_input_is_named_and_restored(tmp_path: Path) -> None:
     wrong = ORIGINAL.replace("if (i < n)", "((float *)in)[i % n] *= 1.0f + (i == 3); if (i < n)")
     made = lines(job(tmp_path, wrong, ORIGINAL))
