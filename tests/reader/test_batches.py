@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from ncuview.base.errors import ReportDamaged, ReportError, ReportUnreadable
-from ncuview.base.paths import shipped
 from ncuview.reader import batches, child, reader
 from ncuview.reader.batches import Batches
-from ncuview.reader.child import Children, Failure, Shard
-from ncuview.reader.columns import Answer
+from ncuview.reader.child import Children, Shard
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.precheck import read_report
 from ncuview.reader.reader import read, read_each
@@ -26,42 +21,16 @@ from ncuview.reader.snapshot import Snapshot
 from ncuview.reader.task import MOST_REPORTS, Task
 from ncuview.records.profile import Profile
 from tests.profiles import LABELLED, RECORDED, profile_of
-
-FAMILIES = ("transfers", "occupancy", "texture", "bank_patterns", "divergence")
-SMALL = [shipped("kernels") / family / "h200.ncu-repz" for family in FAMILIES]
-Processes = list[int]
+from tests.reader.harmed import SMALL, harm, noted, same
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many reports each child process was given."""
-    given: Processes = []
-    started = Children.read
-
-    def noted(children: Children, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
-        given.append(len(shards))
-        return started(children, shards, with_code=with_code)
-
-    monkeypatch.setattr(Children, "read", noted)
-    return given
+    return noted(monkeypatch)
 
 
-def same(found: Profile | ReportError, expected: Profile, path: Path) -> None:
-    assert isinstance(found, Profile), found
-    for name in ("launches", "metrics", "instructions"):
-        ours, theirs = getattr(found, name), getattr(expected, name)
-        if name == "launches":
-            assert set(ours["report"]) == {str(path)}
-            ours, theirs = ours.drop(columns="report"), theirs.drop(columns="report")
-        pd.testing.assert_frame_equal(ours, theirs)
-    assert found.units == expected.units
-    assert {name: text for (_, name), text in found.sources.items()} == {
-        name: text for (_, name), text in expected.sources.items()
-    }
-    assert [info.damage for info in found.reports] == [info.damage for info in expected.reports]
-
-
-def test_each_report_is_read_as_alone_by_one_process(processes: Processes) -> None:
+def test_each_report_is_read_as_alone_by_one_process(processes: list[int]) -> None:
     expected = [profile_of(path) for path in SMALL]
     processes.clear()
     for path, found, alone in zip(SMALL, read_each(SMALL), expected, strict=True):
@@ -69,7 +38,7 @@ def test_each_report_is_read_as_alone_by_one_process(processes: Processes) -> No
     assert processes == [len(SMALL)]
 
 
-def test_some_recorded_reports_in_any_order_are_read_as_alone(processes: Processes) -> None:
+def test_some_recorded_reports_in_any_order_are_read_as_alone(processes: list[int]) -> None:
     chosen = random.sample([*RECORDED, *LABELLED[::20]], 6)
     expected = [profile_of(path) for path in chosen]
     processes.clear()
@@ -80,7 +49,7 @@ def test_some_recorded_reports_in_any_order_are_read_as_alone(processes: Process
 
 
 def test_reports_that_are_read_into_one_profile_share_processes_too(
-    processes: Processes, monkeypatch: pytest.MonkeyPatch
+    processes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "usable_processors", lambda: 2)
     parts = [profile_of(path) for path in SMALL]
@@ -91,40 +60,10 @@ def test_reports_that_are_read_into_one_profile_share_processes_too(
     assert found.failure is None
 
 
-@pytest.fixture
-def guilty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Path, str], None]:
-    """Let NVIDIA's reader do something when it loads a report."""
-
-    def write(path: Path, does: str) -> None:
-        digest = hashlib.sha256(read_report(path)).hexdigest()
-        script = tmp_path / "child"
-        script.write_text(
-            f"#!{sys.executable}\n"
-            "import hashlib, os, signal, sys, time\n"
-            "import ncuview.reader.native as native\n"
-            "prepared = native._prepared\n"
-            "def guarded(ncu_report, report):\n"
-            "    load = prepared(ncu_report, report)\n"
-            "    def loaded():\n"
-            "        with open(report, 'rb') as file:\n"
-            f"            if hashlib.sha256(file.read()).hexdigest() == '{digest}':\n"
-            f"                {does}\n"
-            "        return load()\n"
-            "    return loaded\n"
-            "native._prepared = guarded\n"
-            "native.main(*sys.argv[6:])\n"
-        )
-        script.chmod(0o755)
-        monkeypatch.setattr(sys, "executable", str(script))
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("does", "error", "said"),
     [
         ("os.kill(os.getpid(), signal.SIGSEGV)", ReportDamaged, "the report crashed NVIDIA's reader (signal 11)"),
-        ("time.sleep(60)", ReportUnreadable, "the report took NVIDIA's reader more than 2 s"),
         (
             "raise OSError('no such form')",
             ReportDamaged,
@@ -137,20 +76,18 @@ def guilty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Path, s
     ],
 )
 def test_a_report_that_harms_the_reader_is_named_and_the_others_are_kept(
-    guilty: Callable[[Path, str], None],
-    processes: Processes,
+    processes: list[int],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     does: str,
     error: type[ReportError],
     said: str,
 ) -> None:
     reports = SMALL[:3]
     expected = [profile_of(path) for path in reports]
-    monkeypatch.setattr(child, "LEAST_S", 2.0)
-    monkeypatch.setattr(child, "S_PER_MB", 0.01)
     if "40_000_000" in does:
         monkeypatch.setattr(child, "_OUTPUT", 1 << 20)
-    guilty(reports[1], does)
+    harm(monkeypatch, tmp_path, reports[1], does)
     processes.clear()
     first, second, third = read_each(reports)
     same(first, expected[0], reports[0])
@@ -182,19 +119,19 @@ def test_a_batch_has_the_limits_of_one_report_with_all_its_launches(monkeypatch:
 
 
 def test_an_answer_that_says_to_be_of_another_report_is_refused(
-    guilty: Callable[[Path, str], None], processes: Processes
+    processes: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     reports = SMALL[:3]
     expected = [profile_of(path) for path in reports]
     forged = "encode = native.encode; native.encode = lambda answer, place: encode(answer, 2 if place == 1 else place)"
-    guilty(reports[1], forged)
+    harm(monkeypatch, tmp_path, reports[1], forged)
     processes.clear()
     for path, found, alone in zip(reports, read_each(reports), expected, strict=True):
         same(found, alone, path)
     assert processes == [3, 1, 1]
 
 
-def test_damaged_reports_are_read_alone(processes: Processes, tmp_path: Path) -> None:
+def test_damaged_reports_are_read_alone(processes: list[int], tmp_path: Path) -> None:
     cut, lost, other = tmp_path / "cut.ncu-rep", tmp_path / "lost.ncu-rep", tmp_path / "x.json"
     data = read_report(SMALL[2])
     cut.write_bytes(data[: len(data) * 3 // 4])
@@ -220,7 +157,7 @@ def answer(path: Path) -> Profile | ReportError:
         return error
 
 
-def test_who_asks_for_no_more_ends_the_processes(processes: Processes) -> None:
+def test_who_asks_for_no_more_ends_the_processes(processes: list[int]) -> None:
     before = {file.name for file in Path("/proc/self/fd").iterdir()}
     found = read_each(SMALL)
     next(found)
@@ -243,7 +180,7 @@ def shard(size: int) -> Shard:
 def test_a_batch_has_so_many_reports_and_bytes_and_no_more() -> None:
     read_together: list[list[int]] = []
 
-    def noted(shards: Sequence[Shard]) -> list[Salvaged]:
+    def sizes_of(shards: Sequence[Shard]) -> list[Salvaged]:
         read_together.append([each.report.size for each in shards])
         return [Salvaged(lost={each.report.size: "x"}) for each in shards]
 
@@ -251,7 +188,7 @@ def test_a_batch_has_so_many_reports_and_bytes_and_no_more() -> None:
     sizes = [half, half, 1, 2 * half + 1, *range(2, 2 + MOST_REPORTS), 5]
     shards = [shard(size) for size in sizes]
     with Pool() as pool:
-        given = Batches(pool, noted, 1_000)
+        given = Batches(pool, sizes_of, 1_000)
         futures = [given.add(each) for each in shards]
         given.flush()
         found = [future.result() for future in futures]
