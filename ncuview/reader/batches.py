@@ -13,7 +13,7 @@ from ncuview.reader.recover import Salvaged
 from ncuview.reader.task import MOST_REPORTS
 
 MOST_BYTES = 8 << 20
-"""Of the reports of a batch, for which a child holds 440 MB; for one small report it holds 400 MB."""
+"""Of the reports of a batch, for which a child holds 360 MB; for one small report it holds 260 MB."""
 _Waiting = Sequence[tuple[Shard, "Future[Salvaged]"]]
 
 
