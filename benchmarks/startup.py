@@ -59,7 +59,7 @@ def main() -> None:
             "import pandas": run("-c", "import pandas"),
             "import mcp": run("-c", "import mcp"),
             "ncuview mcp, initialize": server,
-            "reader child": partial(Children(KERNEL).read, shard, with_code=True),
+            "reader child": partial(Children(KERNEL).read, [shard], with_code=True),
         }
         for name, words in targets.items():
             commands[f"{name}, judged"] = run("-m", "ncuview", "analyze", *words, "--no-cache")

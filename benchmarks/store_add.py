@@ -36,6 +36,7 @@ from ncuview.pipeline.store_add import add_reports
 from ncuview.pipeline.store_batch import Identified, Named, Task, Written, identified, written
 from ncuview.pipeline.workers import WorkerDied, Workers
 from ncuview.reader.precheck import read_report
+from ncuview.records.profile import Profile
 from ncuview.store.batches import publish
 from ncuview.store.place import place_of
 
@@ -79,7 +80,7 @@ def _show_steps(reports: Sequence[Path]) -> None:
     """The processor time of each step, in this process and the children that it starts."""
     from ncuview.engine.rank import diagnose
     from ncuview.engine.rule_file import load_rules
-    from ncuview.pipeline.profiled import read_with_sources
+    from ncuview.pipeline.profiled import read_each_with_sources
     from ncuview.store.files import write_tables
     from ncuview.store.rows import tables_of
 
@@ -94,10 +95,12 @@ def _show_steps(reports: Sequence[Path]) -> None:
     with step("load the rules"):
         rules = load_rules()
     tables: dict[Any, list[Any]] = {}
+    profiles = read_each_with_sources(reports)
     for found in identified([Named(report, "a", "") for report in reports]):
         assert isinstance(found, Identified)
         with step("read"):
-            profile = read_with_sources([found.named.file], at_once=1)
+            profile = next(profiles)
+            assert isinstance(profile, Profile)
         with step("judge"):
             diagnosis = diagnose(profile, rules)
         with step("make rows"):
@@ -114,7 +117,7 @@ def _show_steps(reports: Sequence[Path]) -> None:
 def _judged_once(family: str) -> Any:
     (found,) = identified([Named(shipped("kernels") / family / "h200.ncu-repz", "a", "")])
     assert isinstance(found, Identified)
-    return _JUDGED(Task("", (found,)), found)
+    return next(_JUDGED(Task("", (found,))))
 
 
 _JUDGED = store_batch.judged
@@ -144,9 +147,12 @@ def _repeated(family: str) -> Any:
     return replace(once, profile=profile, diagnosis=replace(once.diagnosis, launches=launches))
 
 
-def _judged_again(task: Task, report: Identified) -> Any:
+def _judged_again(task: Task) -> Iterator[Any]:
+    return map(_judged_as, task.reports)
+
+
+def _judged_as(report: Identified) -> Any:
     """The report of this number: kernels have other names, and durations and counters other values."""
-    del task
     number = int(report.named.point)
     made = _repeated(REPEATED[number % len(REPEATED)])
     factor = 1 + number % 97 / 1000

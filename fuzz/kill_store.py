@@ -135,11 +135,13 @@ class _Here:
 def _judged_once() -> JudgedReport:
     (found,) = store_batch.identified([Named(REPORT, "a", "")])
     assert isinstance(found, Identified)
-    return store_batch.judged(Task("", (found,)), found)
+    (judged,) = store_batch.judged(Task("", (found,)))
+    assert isinstance(judged, JudgedReport)
+    return judged
 
 
-def _judged(_: Task, report: Identified) -> JudgedReport:
-    return replace(_judged_once(), content=report.content)
+def _judged(task: Task) -> Iterator[JudgedReport]:
+    return (replace(_judged_once(), content=report.content) for report in task.reports)
 
 
 def _add_here(reports: Path, to: Path, reported: int) -> None:

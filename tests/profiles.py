@@ -21,6 +21,7 @@ import pytest
 
 import ncuview
 from ncuview.api import ladder, load_rules
+from ncuview.base.errors import ReportError
 from ncuview.base.paths import shipped
 from ncuview.catalogue.kernels import recorded_report
 from ncuview.engine.rank import diagnose
@@ -50,12 +51,20 @@ def read_stored(
     *,
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
-    at_once: int | None = None,
 ) -> Profile:
     """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
     if prestarted or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
-        return read(paths, kernel, prestarted, instructions=instructions, meanwhile=meanwhile, at_once=at_once)
+        return read(paths, kernel, prestarted, instructions=instructions, meanwhile=meanwhile)
     return profile_of(*map(Path, paths), kernel=kernel)
+
+
+def read_each_stored(paths: Sequence[str | Path]) -> Iterator[Profile | ReportError]:
+    """What stands in for ``ncuview.reader.reader.read_each``, as ``read_stored`` for ``read``."""
+    for path in paths:
+        try:
+            yield read_stored([path])
+        except ReportError as error:
+            yield error
 
 
 @contextmanager
@@ -63,6 +72,7 @@ def stored_profiles() -> Iterator[None]:
     """Whatever reads recorded profiles in the meantime gets those of the store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "read", read_stored)
+        patch.setattr(reader, "read_each", read_each_stored)
         patch.setattr(profiled, "early_reader", lambda *_: nullcontext())
         yield
 

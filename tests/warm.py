@@ -146,7 +146,6 @@ def _load() -> None:
         *,
         instructions: bool = True,
         meanwhile: Callable[[], object] | None = None,
-        at_once: int | None = None,
     ) -> Any:
         plain = len(paths) == 1 and instructions and not (kernel_name or source_folders or ahead)
         if plain and str(paths[0]) in often:
@@ -158,7 +157,6 @@ def _load() -> None:
             ahead,
             instructions=instructions,
             meanwhile=meanwhile,
-            at_once=at_once,
         )
 
     profiled.read_with_sources = read_often

@@ -1,6 +1,7 @@
 """Run a program, a Python function or catalogue kernels under ncu and read the reports into a ``Profile``.
 
-``profile_program`` and ``profile_launches`` run ncu; ``read_with_sources`` reads given reports and their sources.
+``profile_program`` and ``profile_launches`` run ncu; ``read_with_sources`` reads given reports and their sources, and
+``read_each_with_sources`` each into a profile of its own.
 
 The reader is started while ncu runs. ``planned_metrics`` lists the metrics that the rules need.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
@@ -133,30 +134,43 @@ def read_with_sources(
     *,
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
-    at_once: int | None = None,
 ) -> Profile:
     """The launches of reports, with call stacks, inlined calls, control codes and the sources on this machine.
 
     With ``instructions=False`` neither code nor sources are read. ``meanwhile`` is called while the reader processes
-    read; ``at_once`` says how many of these there may be.
+    read.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
     """
     from ncuview.base.report_files import report_files
+    from ncuview.reader.reader import read
+
+    found = read(report_files(paths), kernel_name, ahead, instructions=instructions, meanwhile=meanwhile)
+    return _with_sources(found, source_folders, instructions=instructions)
+
+
+def read_each_with_sources(reports: Sequence[Path]) -> Iterator[Profile | ReportError]:
+    """Each report as ``read_with_sources`` gives or refuses it alone, by one reader process at a time."""
+    from ncuview.reader.reader import read_each
+
+    for found in read_each(reports):
+        try:
+            yield found if isinstance(found, ReportError) else _with_sources(found)
+        except ReportError as error:
+            yield error
+
+
+def _with_sources(profile: Profile, folders: Sequence[Path] = (), *, instructions: bool = True) -> Profile:
     from ncuview.reader.call_stacks import with_call_stacks
     from ncuview.reader.control_codes import with_control_codes
     from ncuview.reader.inlining import with_call_sites
-    from ncuview.reader.reader import read
     from ncuview.reader.source import with_local_sources
 
-    found = read(
-        report_files(paths), kernel_name, ahead, instructions=instructions, meanwhile=meanwhile, at_once=at_once
-    )
-    found = with_call_stacks(found)
+    found = with_call_stacks(profile)
     if not instructions:
         return found
-    return with_local_sources(with_control_codes(with_call_sites(found)), source_folders)
+    return with_local_sources(with_control_codes(with_call_sites(found)), folders)
 
 
 def early_reader(kernel_name: str = "") -> closing[PrestartedChildren]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ncuview.engine.rule_file import Rule
+    from ncuview.records.profile import Profile
     from ncuview.store.rows import JudgedReport
 
 _CHANGES = "It is written now, or was replaced: add it again when it is complete."
@@ -109,7 +110,7 @@ def identified(reports: Sequence[Named]) -> list[Identified | Refused]:
 
 
 def written(task: Task) -> Written:
-    """Read and judge the reports of a task one by one, and write their rows as Parquet files of a new batch.
+    """Read and judge the reports of a task, and write their rows as Parquet files of a new batch.
 
     Raises:
         UsageError: The store cannot be written.
@@ -119,28 +120,26 @@ def written(task: Task) -> Written:
     from ncuview.store.place import place_of
 
     rows = _Rows()
-    for report in task.reports:
-        _add(rows, task, report)
+    for report, found in zip(task.reports, judged(task), strict=True):
+        _add(rows, task, report, found)
     identity = new_id()
     files = write_tables(place_of(task.store), identity, rows.tables)
     return Written(Batch(identity, VERSION, tuple(rows.added), files), tuple(rows.refused))
 
 
-def _add(rows: _Rows, task: Task, report: Identified) -> None:
+def _add(rows: _Rows, task: Task, report: Identified, found: JudgedReport | ReportError) -> None:
     """Add the rows of a report, of a damaged one what could be read and why the rest could not."""
     from ncuview.store.rows import refused_report, tables_of
 
     named = report.named
-    try:
-        found = judged(task, report)
-    except (ReportDamaged, ReportEmpty) as error:
-        failure = failure_of(error)
+    if isinstance(found, ReportDamaged | ReportEmpty):
+        failure = failure_of(found)
         name = str(named.file) if task.keep_paths else base_name(str(named.file))
         why = failure.message.removeprefix(str(named.file)).removeprefix(":").strip()
         why = why if task.keep_paths else without_folders(why)
         rows.add(Added(report.content, name, 0, why, failure.hint), refused_report(report.content, name, why))
-    except ReportError as error:
-        rows.refused.append(Refused(str(named.file), failure_of(error)))
+    elif isinstance(found, ReportError):
+        rows.refused.append(Refused(str(named.file), failure_of(found)))
     else:
         (info,), failed = found.diagnosis.reports, found.diagnosis.failure
         if info.may_be_intact and failed:
@@ -157,21 +156,29 @@ def _add(rows: _Rows, task: Task, report: Identified) -> None:
         rows.add(added, tables_of(found))
 
 
-def judged(task: Task, report: Identified) -> JudgedReport:
-    """Read and diagnose a report.
+def judged(task: Task) -> Iterator[JudgedReport | ReportError]:
+    """Read and diagnose the reports of a task one by one; an error for one that cannot be read, or changed meanwhile.
 
     Raises:
-        ReportError: It cannot be read, or changed meanwhile.
         RuleFileError: A rule file cannot be used.
     """
+    from ncuview.pipeline.profiled import read_each_with_sources
+
+    profiles = read_each_with_sources([report.named.file for report in task.reports])
+    for report, profile in zip(task.reports, profiles, strict=True):
+        try:
+            yield profile if isinstance(profile, ReportError) else _judged(task, report, profile)
+        except ReportError as error:
+            yield error
+
+
+def _judged(task: Task, report: Identified, profile: Profile) -> JudgedReport:
     from ncuview.base.patterns import patterns_of
     from ncuview.engine.rank import diagnose
-    from ncuview.pipeline.profiled import read_with_sources
     from ncuview.reader.settings import session_of
     from ncuview.store.rows import JudgedReport
 
     file = report.named.file
-    profile = read_with_sources([file], at_once=1)
     session = session_of(file)
     if _state(file) != report.state:
         raise ReportUnreadable(f"{file} changed while it was read", hint=_CHANGES)

@@ -1,6 +1,6 @@
-"""Start and supervise child processes that read reports: ``Shard`` of launches -> ``Answer`` (columns) or ``Failure``.
+"""Start and supervise child processes that read reports: ``Shard``s of launches -> ``Answer`` (columns) or ``Failure``.
 
-``Children.read`` reads a shard; ``PrestartedChildren`` start before there is a report; a ``Child`` runs any module.
+``Children.read`` reads shards; ``PrestartedChildren`` start before there is a report; a ``Child`` runs any module.
 A child gets a minimal environment, and limits on time, memory and output.
 """
 
@@ -30,7 +30,7 @@ from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.system import IS_LINUX, IS_WINDOWS
 from ncuview.reader.child_streams import streams_of
-from ncuview.reader.columns import Reading, decode
+from ncuview.reader.columns import Answer, decode
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.kernel_filter import PREFIX
 from ncuview.reader.snapshot import Snapshot
@@ -42,7 +42,6 @@ from ncuview.reader.task import (
     has_begun,
     last_launch,
     last_words,
-    lost_launches,
 )
 
 REHEARSAL = shipped("kernels") / "transfers" / "h200.ncu-repz"
@@ -84,15 +83,6 @@ class Shard:
     def part(self, start: int, stop: int) -> Shard:
         """Only the launches from ``start`` to ``stop``."""
         return Shard(self.report, start, self.launches[start - self.start : stop - self.start], self.results)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a child has read."""
-
-    reading: Reading
-    lost: Mapping[int, str]
-    """Launches that it left out since they are damaged, and why."""
 
 
 @dataclass(frozen=True)
@@ -138,21 +128,21 @@ class Child(NamedTuple):
         LOG.debug("process %d is to read: %s", process.pid, module)
         return cls(process, ours)
 
-    def send_task(self, task: bytes, report: Snapshot) -> None:
-        """Send the task and the report through the socket.
+    def send_task(self, task: bytes, reports: Sequence[Snapshot]) -> None:
+        """Send the task and its reports through the socket.
 
         Raises:
             OSError: The process has ended, or there is no memory for the task.
         """
         if not isinstance(self.tasks, socket.socket):
-            rest = by_name(task, str(report.name))
+            rest = by_name(task, [str(report.name) for report in reports])
             while rest:
                 rest = rest[self.tasks.write(rest) :]
             self.tasks.close()
             return
         text = Snapshot.of([task])
         try:
-            hand_over(self.tasks, text.descriptor, report.descriptor)
+            hand_over(self.tasks, text.descriptor, [report.descriptor for report in reports])
             self.tasks.close()
         finally:
             text.close()
@@ -200,11 +190,11 @@ class PrestartedChildren:
         while child := self._taken():
             child.end()
 
-    def assign(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes] | None:
+    def assign(self, task: Task, reports: Sequence[Snapshot]) -> subprocess.Popen[bytes] | None:
         """Give the task to a child that waits; None where none does."""
         while child := self._taken():
             with suppress(OSError):
-                child.send_task(task.to_json(), report)
+                child.send_task(task.to_json(), reports)
                 return child.process
             child.end()
         return None
@@ -224,24 +214,31 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._given_up = threading.Event()
 
-    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        """Read the launches of a shard that are of the kernel.
+    def read(self, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
+        """Read the launches of shards that are of the kernel, in one process, which has the limits of one such shard.
+
+        Of several shards, those after one at which the process failed have its failure too.
+
+        Args:
+            shards: At most ``MOST_REPORTS``.
+            with_code: Whether sources and machine code are read too.
 
         Raises:
             ReportUnreadable: NVIDIA's reader is not installed or cannot start.
         """
-        size = sum(launch.size for launch in shard.launches)
+        sizes = [launch.size for shard in shards for launch in shard.launches]
         task = Task(
             self._kernel,
-            shard.start,
-            [(launch.mangled, launch.code, launch.metrics) for launch in shard.launches],
+            [
+                (shard.start, [(launch.mangled, launch.code, launch.metrics) for launch in shard.launches])
+                for shard in shards
+            ],
             with_code=with_code,
-            memory=min(_MEMORY + _MEMORY_PER_BYTE * size, _MOST_MEMORY),
-            cpu_s=ceil(LEAST_S + S_PER_MB * size / _MB),
+            memory=min(_MEMORY + _MEMORY_PER_BYTE * sum(sizes), _MOST_MEMORY),
+            cpu_s=ceil(LEAST_S + S_PER_MB * sum(sizes) / _MB),
         )
-        largest = max(launch.size for launch in shard.launches)
-        run = _Run(LEAST_S + S_PER_MB * largest / _MB, _OUTPUT + _OUTPUT_PER_BYTE * size)
-        with self._started(task, shard.report) as child:
+        run = _Run(LEAST_S + S_PER_MB * max(sizes) / _MB, _OUTPUT + _OUTPUT_PER_BYTE * sum(sizes))
+        with self._started(task, [shard.report for shard in shards]) as child:
             self._running.add(child)
             if self._given_up.is_set():
                 child.kill()
@@ -252,22 +249,22 @@ class Children:
                 raise
             finally:
                 self._running.discard(child)
-        return _outcome(run, child.returncode, shard, task.cpu_s)
+        return _outcomes(run, child.returncode, shards, task.cpu_s)
 
     @cached_property
     def _environment(self) -> dict[str, str]:
         return _environment(self._kernel)
 
-    def _started(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes]:
+    def _started(self, task: Task, reports: Sequence[Snapshot]) -> subprocess.Popen[bytes]:
         for each in self._prestarted:
-            if waiting := each.assign(task, report):
+            if waiting := each.assign(task, reports):
                 return waiting
         try:
             child = Child.start(_READER, self._environment)
         except OSError as error:
             raise _cannot_start(str(error)) from error
         try:
-            child.send_task(task.to_json(), report)
+            child.send_task(task.to_json(), reports)
         except BrokenPipeError:
             child.tasks.close()  # it ended at once; its stderr names the cause
         except OSError as error:
@@ -314,11 +311,27 @@ class _Run:
         return f"took NVIDIA's reader more than {duration(1e9 * round(limit))}"
 
 
-def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure:
+def _outcomes(run: _Run, code: int, shards: Sequence[Shard], cpu_s: int) -> list[Answer | Failure]:
+    """The answers before the process failed, if it did; then the failure."""
     said = bytes(run.said)
     if not has_begun(said):
         raise _cannot_start(run.stopped or last_words(said) or _ended(code))
-    at, short = last_launch(said), bool(_SHORT_OF_MEMORY.search(said))
+    short = bool(_SHORT_OF_MEMORY.search(said))
+    failure = _failure(run, code, said, cpu_s, short=short)
+    found: list[Answer | Failure] = []
+    try:
+        found += map(_checked, decode(bytes(run.written), len(shards)), shards)
+    except ValueError as error:
+        failure = failure or Failure(None, f"made NVIDIA's reader give no answer ({error})")
+    if failure:
+        kept = 0 if short else min(len(found), len(shards) - 1)
+        found[kept:] = [failure] * (len(shards) - kept)
+    return found
+
+
+def _failure(run: _Run, code: int, said: bytes, cpu_s: int, *, short: bool) -> Failure | None:
+    """How a process failed; None where it ended as it should."""
+    at = last_launch(said)
     if run.stopped:
         return Failure(at, run.stopped, scarce=run.took_too_long)
     if code == -_SIGKILL:
@@ -332,14 +345,19 @@ def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure
         return Failure(at, f"made NVIDIA's reader fail ({last_words(said) or _ended(code)})", scarce=short)
     if short:  # NVIDIA's disassembler prints that and goes on, and then the code is missing
         return Failure(None, "was read with too little memory", scarce=True)
-    try:
-        reading = decode(bytes(run.written))
-    except ValueError as error:
-        return Failure(None, f"made NVIDIA's reader give no answer ({error})")
-    if reading.total != shard.results:
-        found = f"announces {shard.results:,} launches, of which NVIDIA's reader finds {reading.total:,}"
-        return Failure(None, found, scarce=not reading.total)  # where memory is short, NVIDIA's reader finds none
-    return Answer(reading, lost_launches(said))
+    return None
+
+
+def _checked(answer: Answer, shard: Shard) -> Answer | Failure:
+    """An answer that is about the launches of the shard, and no others."""
+    total = answer.reading.total
+    if total != shard.results:
+        found = f"announces {shard.results:,} launches, of which NVIDIA's reader finds {total:,}"
+        return Failure(None, found, scarce=not total)  # where memory is short, NVIDIA's reader finds none
+    asked, given = range(shard.start, shard.stop), [*answer.reading.launches.index, *answer.lost]
+    if len(set(given)) < len(given) or not all(each in asked for each in given):
+        return Failure(None, "made NVIDIA's reader give launches that it was not asked for")
+    return answer
 
 
 def _cannot_start(why: str) -> ReportUnreadable:

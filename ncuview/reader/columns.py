@@ -1,6 +1,7 @@
-"""Encode launches of a report as bytes (one line of JSON, then plain numbers), and decode them: ``Reading`` <-> bytes.
+"""Encode launches of a report as bytes (one line of JSON, then plain numbers), and decode them: ``Answer`` <-> bytes.
 
-The child process that reads a report sends its launches (``LaunchColumns``) to the parent in this form.
+The child process that reads reports sends their launches (``LaunchColumns``) to the parent in this form, one report
+after the other.
 Kernels are launched often, so their code is sent once, in one table of instructions, and a launch names those that it
 executed. The standard library decodes it without executing anything, which a pickle would do.
 """
@@ -94,34 +95,63 @@ class Reading:
     launches: LaunchColumns
 
 
-def encode(reading: Reading) -> Iterator[bytes]:
-    """Encode a reading in parts, to be written one after the other."""
-    launches = reading.launches
+@dataclass(frozen=True)
+class Answer:
+    """What a child process says of a report."""
+
+    reading: Reading
+    lost: Mapping[int, str] = field(default_factory=dict)
+    """Launches that it left out since they are damaged, and why."""
+
+
+def encode(answer: Answer, report: int = 0) -> Iterator[bytes]:
+    """Encode the answer for the report at this place in its task, in parts, to be written one after the other."""
+    reading, launches = answer.reading, answer.reading.launches
     texts = {name: value for name, value in vars(launches).items() if name not in {*_NUMBERS, *_OF_FRAMING}}
-    document = {"total": reading.total, "kernels": reading.kernels, "launches": texts}
+    document = {
+        "report": report,
+        "total": reading.total,
+        "kernels": reading.kernels,
+        "lost": list(answer.lost.items()),
+        "launches": texts,
+    }
     # Kernel names of a damaged file may hold lone surrogates; ASCII-only JSON carries them safely.
     yield json.dumps(document).encode("ascii") + b"\n"
     for name, kind in _NUMBERS.items():
         yield array(kind, getattr(launches, name)).tobytes()
 
 
-def decode(data: bytes) -> Reading:
-    """Decode what ``encode`` wrote.
+def decode(data: bytes, reports: int = 1) -> Iterator[Answer]:
+    """Decode what ``encode`` wrote for so many reports, one after the other in the order of the task.
 
     Raises:
-        ValueError: It is no such document, or its parts do not fit together.
+        ValueError: The next answer is cut, of another form, or for another report, or bytes follow the last one.
     """
-    end = data.find(b"\n") + 1
+    end = 0
+    for report in range(reports):
+        answer, end = _decoded(data, end, report)
+        yield answer
+    if end != len(data):
+        raise ValueError(f"{len(data) - end:,} bytes after the last number")
+
+
+def _decoded(data: bytes, start: int, report: int) -> tuple[Answer, int]:
+    """The answer that starts at this byte, and where it ends."""
+    end = data.find(b"\n", start) + 1
     try:
-        document = json.loads(data[:end])
+        document = json.loads(data[start:end])
+        if document["report"] != report:
+            raise ValueError(f"an answer for report {document['report']} of the task, not {report}")
         texts = document["launches"]
         counts, carried = texts["counts"], texts["carried"]
+        if not all(type(index) is int for index in texts["index"]):
+            raise ValueError("launches without a number")
         lengths = {
             "values": len(texts["index"]) * len(texts["metrics"]),
             "executed": sum(counts),
             "instruction_values": sum(count * len(metrics) for count, metrics in zip(counts, carried, strict=True)),
         }
-        if len(data) - end != _ITEM * sum(lengths.values()):
+        if len(data) - end < _ITEM * sum(lengths.values()):
             raise ValueError(f"{len(data) - end:,} bytes of numbers, not {_ITEM * sum(lengths.values()):,}")
         numbers: dict[str, Any] = {}
         view = memoryview(data)
@@ -129,6 +159,7 @@ def decode(data: bytes) -> Reading:
             start, end = end, end + _ITEM * lengths[name]
             raw = view[start:end]
             numbers[name] = raw.cast(FLOAT64) if kind == FLOAT64 else raw.cast(INT64)
-        return Reading(document["total"], document["kernels"], LaunchColumns(**texts, **numbers))
+        reading = Reading(document["total"], document["kernels"], LaunchColumns(**texts, **numbers))
+        return Answer(reading, {int(index): str(why) for index, why in document["lost"]}), end
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error

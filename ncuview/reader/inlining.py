@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from ntpath import basename
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +90,11 @@ def _named(table: LineTable, address: int, file: str, line: int) -> Row | None:
     Only the last part of the file's path is compared: folders may be written in another way.
     """
     rows = reversed(table.rows_at(address))
-    return next((row for row in rows if row.line == line and basename(row.file) == basename(file)), None)
+    return next((row for row in rows if row.line == line and _last_part(row.file) == _last_part(file)), None)
+
+
+_last_part = lru_cache(maxsize=1 << 10)(basename)
+"""Asked for each instruction, of few files."""
 
 
 def _names(files: Sequence[str]) -> dict[str, str]:

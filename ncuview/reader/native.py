@@ -1,8 +1,9 @@
-"""Child process that reads launches of one report with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
+"""Child process that reads launches of reports with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
 
-``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a ``Task`` and the report through its stdin.
-task.py has the form of the task; launches are written in the form of columns.py, and progress as lines on stderr. This
-is the only module that imports ncu_report. NVIDIA's reader is native code that crashes on damaged files and never frees
+``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a ``Task`` and its reports through stdin.
+task.py has the form of the task; launches are written in the form of columns.py, and progress as lines on stderr. The
+answer for a report is written before the next one is loaded, so that no report can change what was read before. This is
+the only module that imports ncu_report. NVIDIA's reader is native code that crashes on damaged files and never frees
 what it loads, so it runs in this process only, without rights and with limits on memory and time (sandbox.py).
 REHEARSAL is a shipped report that is read before the task arrives: what NVIDIA's libraries do once per process takes
 longer than reading most reports, 0.4 s for the tables of the disassembler. A prepared process cannot be forked for each
@@ -18,7 +19,7 @@ import os
 import re
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -29,6 +30,7 @@ from ncuview.reader.columns import (
     EXECUTION_MODEL,
     FLOAT64,
     INT64,
+    Answer,
     LaunchColumns,
     Reading,
     encode,
@@ -36,7 +38,7 @@ from ncuview.reader.columns import (
 )
 from ncuview.reader.kernel_filter import check_kernel_filter, matches
 from ncuview.reader.sandbox import confine
-from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, from_stdin, lost_launch, reading
+from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, from_stdin, reading
 from ncuview.records.profile import Workload
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
@@ -229,7 +231,7 @@ class Columns:
 
 
 def main(rehearsal: str = "", *words: str) -> None:
-    """Write the launches of the task and the number of launches in the report."""
+    """Write the launches of the task, report by report, with the number of launches in each report."""
     import ncu_report
 
     # All modules and libraries are loaded before the rights to open files are given up, and before there is a task.
@@ -240,35 +242,42 @@ def main(rehearsal: str = "", *words: str) -> None:
     given = from_stdin()
     if given is None:
         return
-    task, report = Task.from_json(given[0]), given[1]
+    task, reports = Task.from_json(given[0]), given[1]
     check_kernel_filter(task.kernel)
-    load = _prepared(ncu_report, report)
+    loads = [_prepared(ncu_report, report) for report in reports]
     confine(task.memory, task.cpu_s)
     _say(reading())
-    gc.disable()  # all objects live to the end, and collection takes as long as reading
-    context = load()
+    gc.disable()  # a report's objects live until it is read, and collection takes as long as reading
+    for place, (load, (start, launches)) in enumerate(zip(loads, task.reports, strict=True)):
+        context, columns = load(), Columns(ncu_report, with_code=task.with_code)
+        for part in encode(_read(context, start, launches, columns, task.kernel), place):
+            sys.stdout.buffer.write(part)
+        sys.stdout.flush()
+    os._exit(0)  # at once: freeing what it holds would take time
+
+
+def _read(
+    context: Any, start: int, launches: Iterable[tuple[str, int, int | None]], columns: Columns, kernel: str
+) -> Answer:
+    """Read the launches of a report, from ``start`` on."""
     places = [(each, launch) for each in context for launch in range(each.num_actions())]
-    names = set()
-    columns = Columns(ncu_report, with_code=task.with_code)
-    for index, (mangled, code, metrics) in enumerate(task.launches, task.start):
+    names, lost = set(), {}
+    for index, (mangled, code, metrics) in enumerate(launches, start):
         if index >= len(places):
             break
         _say(at_launch(index))
         of_range, launch = places[index]
         action = of_range.action_by_idx(launch)
         if why := _damage(action, metrics):
-            _say(lost_launch(index, why))
+            lost[index] = why
             continue
         name = action.name(action.NameBase_FUNCTION)
         names.add(name)
-        if matches(name, task.kernel):
+        if matches(name, kernel):
             # The code's number is used only where the launch at this place has the same name; else its code is its own.
             shared = code >= 0 and len(context) == 1 and mangled == action.name(action.NameBase_MANGLED)
             columns.add(index, name, action, code if shared else -1 - index)
-    for part in encode(Reading(len(places), sorted(names), columns.columns())):
-        sys.stdout.buffer.write(part)
-    sys.stdout.flush()
-    os._exit(0)  # at once: freeing what it holds would take time
+    return Answer(Reading(len(places), sorted(names), columns.columns()), lost)
 
 
 def _rehearse(ncu_report: Any, report: str, *, with_code: bool) -> None:

@@ -27,7 +27,7 @@ def main() -> None:
     given = from_stdin()
     if given is None:
         return
-    text, path = given
+    text, (path,) = given
     task = json.loads(text)
     with Path(path).open("rb") as file:
         report = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

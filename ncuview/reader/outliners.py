@@ -51,7 +51,7 @@ class Outliners:
         for child, part in asked:
             cpu_s = ceil(_LEAST_S + _S_PER_MB * (part[-1][1] - part[0][0]) / _MB)
             with suppress(OSError):
-                child.send_task(json.dumps({"launches": part, "cpu_s": cpu_s}).encode(), report)
+                child.send_task(json.dumps({"launches": part, "cpu_s": cpu_s}).encode(), [report])
         found: dict[int, LaunchOutline] = {}
         for child, part in asked:
             answer = child.answer(_LEAST_S + _S_PER_MB * (part[-1][1] - part[0][0]) / _MB)

@@ -29,6 +29,11 @@ class Approved:
     damage: tuple[str, ...]
     """What is wrong with the file, in the order of the file; empty for an undamaged one."""
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something is wrong with the file or a launch of it."""
+        return bool(self.damage) or any(launch.damage for launch in self.header.launches)
+
 
 def approve(path: Path, outliners: Outliners | None = None) -> Approved:
     """Load a report's bytes, check them, and keep those that may be read. The caller closes the snapshot.

@@ -1,5 +1,6 @@
 """``read``: report files and CSV exports -> one ``Profile``, by framing checks and shards read in child processes.
 
+``read_each`` gives a ``Profile`` of each, a batch at a time.
 Of damaged reports the readable launches are kept, and of several reports those that can be read; ``damage_of`` names
 the others in a ``Failure``.
 """
@@ -7,9 +8,9 @@ the others in a ``Failure``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from math import ceil
@@ -22,6 +23,7 @@ from ncuview.base.log import LOG
 from ncuview.base.report_files import is_csv_export
 from ncuview.base.suggestion import did_you_mean
 from ncuview.base.system import leave_out, usable_processors
+from ncuview.reader.batches import MOST_BYTES, Batches
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
@@ -30,9 +32,10 @@ from ncuview.reader.kernel_filter import PREFIX, check_kernel_filter
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.reader.readable_part import Approved, approve
-from ncuview.reader.recover import Damage, Salvaged, salvage
+from ncuview.reader.recover import Damage, Salvaged, salvage_together
 from ncuview.reader.sandbox import MISSING
 from ncuview.reader.snapshot import Snapshot
+from ncuview.reader.task import MOST_REPORTS
 from ncuview.records.profile import Failure, Profile, ReportInfo, failure_of
 
 MOST_CHILDREN = 8
@@ -43,7 +46,6 @@ no memory, so that the largest shard limits what it needs."""
 MOST_HELD = 1 << 30
 """Bytes of reports that wait to be read; the next one is opened when an earlier one is done."""
 _NAMED = 12
-_ReadShard = Callable[[Shard], Salvaged]
 _ELSEWHERE = "Read it where more memory and processors are free, or profile fewer launches."
 
 
@@ -54,7 +56,6 @@ def read(
     *,
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
-    at_once: int | None = None,
 ) -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
@@ -67,7 +68,6 @@ def read(
         prestarted: Child processes that were started before there was a report, if any.
         instructions: Whether machine code, its counters, and sources are read too.
         meanwhile: Called while the child processes read.
-        at_once: How many child processes may read at once, where there are as many processors; None for eight.
 
     Raises:
         ReportUnreadable: A path does not exist, no path is a readable report, NVIDIA's reader is not installed, or no
@@ -77,11 +77,108 @@ def read(
         ReportEmpty: No report holds a launch, or none holds a launch of the kernel.
         UsageError: The pattern is no regular expression.
     """
+    with _opener(paths, kernel, prestarted, MOST_CHILDREN, instructions=instructions) as opener:
+        running: list[_File] = []
+        for path in paths:
+            _wait_for_room(running)
+            running.append(opener.file(path, alone=len(paths) == 1))
+        opener.batches.flush()
+        # The children read while this process imports pandas, which takes about as long.
+        import_module("ncuview.reader.frames")
+        if meanwhile:
+            meanwhile()
+        found = [file.read() for file in running]
+    refused = [file.refused for file in running if file.refused]
+    if len(refused) == len(running):
+        raise refused[0]
+    del opener, running  # what they hold of the launches
+    return _profile(found, kernel)
+
+
+def read_each(paths: Sequence[str | Path]) -> Iterator[Profile | ReportError]:
+    """Read reports, or CSV exports of reports, into a Profile each: what ``read`` gives or raises for it alone.
+
+    Only the reports of a batch are held at a time, and one child process reads.
+    """
+
+    def profile(file: _File | ReportError) -> Profile | ReportError:
+        if isinstance(file, ReportError):
+            return file
+        try:
+            return _profile([file.read()])
+        except ReportError as error:
+            return error
+
+    with _opener(paths, "", None, 1, instructions=True) as opener:
+        running: list[_File | ReportError] = []
+        for path in paths:
+            held = sum(file.held for file in running if isinstance(file, _File))
+            if len(running) == MOST_REPORTS or held >= MOST_BYTES:
+                opener.batches.flush()
+                yield from map(profile, running)
+                running.clear()
+            try:
+                running.append(opener.file(path, alone=True))
+            except ReportError as error:
+                running.append(error)
+        opener.batches.flush()
+        yield from map(profile, running)
+
+
+def _profile(found: list[tuple[ReportInfo, list[Reading]]], kernel: str = "") -> Profile:
+    """The profile of the launches that were read of reports; it takes them out of the list."""
+    from ncuview.reader.frames import profile_of
+
+    everything = [reading for _, readings in found for reading in readings]
+    if not any(reading.launches.index for reading in everything):
+        raise _none_of(kernel, everything, damage_of([info for info, _ in found]))
+    parts = [(info, [reading.launches for reading in readings]) for info, readings in found]
+    found.clear()
+    del everything  # profile_of frees each part once it is in the frames
+    made = profile_of(parts)
+    return replace(made, failure=damage_of(made.reports))
+
+
+@dataclass
+class _Opener:
+    """Opens files, and has them read by child processes."""
+
+    kernel: str
+    outliners: Outliners | None
+    pool: Executor
+    batches: Batches
+    workers: int
+    files: list[_File] = field(default_factory=list)
+
+    def file(self, path: str | Path, *, alone: bool) -> _File:
+        """A file that is being read, at the latest once the batches are flushed.
+
+        Raises:
+            ReportError: No launch can be read, and the file is ``alone`` or does not exist.
+        """
+        self.files.append(_File(path, self, alone=alone))
+        return self.files[-1]
+
+    def close(self) -> None:
+        """Release the bytes of all files."""
+        for file in self.files:
+            file.close()
+
+
+@contextmanager
+def _opener(
+    paths: Sequence[str | Path],
+    kernel: str,
+    prestarted: PrestartedChildren | None,
+    at_once: int,
+    *,
+    instructions: bool,
+) -> Iterator[_Opener]:
+    """What opens these files; on any exception it ends the child processes."""
     check_kernel_filter(kernel)
     if MISSING:
         leave_out(f"NVIDIA's reader has no sandbox here: {MISSING}", "Read the reports of strangers on Linux.")
-    workers = min(at_once or MOST_CHILDREN, usable_processors())
-    running: list[_File] = []
+    workers = min(at_once, usable_processors())
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
         waiting = [prestarted] if prestarted else []
         outliners = None
@@ -91,32 +188,15 @@ def read(
             further = PrestartedChildren(count - len(waiting), kernel, with_code=instructions)
             waiting.append(held.enter_context(closing(further)))
         children = Children(kernel, waiting)
-        read_shard = partial(salvage, reader=children, with_code=instructions)
+        read_shards = partial(salvage_together, reader=children, with_code=instructions)
+        batches = Batches(pool, read_shards, ceil(len(paths) / workers))
+        opener = held.enter_context(closing(_Opener(kernel, outliners, pool, batches, workers)))
         try:
-            for path in paths:
-                _wait_for_room(running)
-                running.append(_File(path, kernel, read_shard, outliners, pool, workers, alone=len(paths) == 1))
-                held.callback(running[-1].close)
-            # The children read while this process imports pandas, which takes about as long.
-            from ncuview.reader.frames import profile_of
-
-            if meanwhile:
-                meanwhile()
-            found = [file.read() for file in running]
+            yield opener
         except BaseException:  # Ctrl-C and SIGTERM too: leaving the pool waits for its threads, which wait for children
             pool.shutdown(wait=False, cancel_futures=True)
             children.kill()
             raise
-    refused = [file.refused for file in running if file.refused]
-    if len(refused) == len(running):
-        raise refused[0]
-    everything = [reading for _, readings in found for reading in readings]
-    if not any(reading.launches.index for reading in everything):
-        raise _none_of(kernel, everything, damage_of([info for info, _ in found]))
-    parts = [(info, [reading.launches for reading in readings]) for info, readings in found]
-    del running, held, found, everything  # profile_of frees each part once it is in the frames
-    made = profile_of(parts)
-    return replace(made, failure=damage_of(made.reports))
 
 
 @contextmanager
@@ -166,34 +246,26 @@ def _wait_for_room(running: Sequence[_File]) -> None:
 class _File:
     """A file that is being read."""
 
-    def __init__(
-        self,
-        path: str | Path,
-        kernel: str,
-        read_shard: _ReadShard,
-        outliners: Outliners | None,
-        pool: ThreadPoolExecutor,
-        workers: int,
-        *,
-        alone: bool,
-    ) -> None:
+    def __init__(self, path: str | Path, opener: _Opener, *, alone: bool) -> None:
         self._name = str(path)
         self._may_be_refused = not alone and exists(Path(path))
         self.refused: ReportError | None = None
         """Why nothing of it can be read, where other files are read all the same."""
         LOG.info("reads %s", path)
+        self._batches = opener.batches
         self._approved: Approved | None = None
         self._futures: list[Future[Salvaged]] = []
         try:
-            self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
+            self._approved = None if is_csv_export(Path(path)) else approve(Path(path), opener.outliners)
         except ReportError as error:
             self._refuse(error)
             return
         if self._approved:
-            shards = _shards(self._approved.snapshot, self._approved.header.launches, workers)
-            self._futures = [pool.submit(read_shard, shard) for shard in shards]
+            shards = list(_shards(self._approved.snapshot, self._approved.header.launches, opener.workers))
+            may_share = len(shards) == 1 and not self._approved.is_damaged
+            self._futures = [(self._batches.add if may_share else self._batches.alone)(shard) for shard in shards]
         else:
-            self._futures = [pool.submit(_read_export, Path(path), kernel)]
+            self._futures = [opener.pool.submit(_read_export, Path(path), opener.kernel)]
 
     @property
     def held(self) -> int:
@@ -223,6 +295,7 @@ class _File:
         self.refused = error
 
     def _launches(self) -> tuple[ReportInfo, list[Reading]]:
+        self._batches.flush()
         parts = [future.result() for future in self._futures]
         self.close()
         readings = [reading for part in parts for reading in part.readings]

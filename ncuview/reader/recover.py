@@ -1,6 +1,7 @@
 """Read as many launches of a ``Shard`` as NVIDIA's reader can -> ``Salvaged``: what was read, what is lost, and why.
 
 ``salvage``: where a child process fails, it reads the shard without machine code, then without the failing launch.
+``salvage_together`` has one child process read shards of several reports, and each alone from the first failure on.
 ``Damage``: the same for a complete report, as text. ``may_be_intact`` is set where this machine may have had too little
 memory or time.
 """
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ncuview.base.errors import ReportUnreadable
 from ncuview.base.log import LOG
-from ncuview.reader.child import Answer, Failure, Shard
-from ncuview.reader.columns import Reading
+from ncuview.reader.child import Failure, Shard
+from ncuview.reader.columns import Answer, Reading
 
 MOST_FAILURES, MOST_S = 24, 12
 """How often the reader may fail on a shard, and for how many seconds after the first failure; then it gives up."""
@@ -25,10 +28,10 @@ _OR_NONE = "; the report is damaged, or this machine has too little memory or ti
 
 
 class Reader(Protocol):
-    """What reads a shard in one child process, as ``child.Children`` does."""
+    """What reads shards in one child process, as ``child.Children`` does."""
 
-    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        """Its launches, or how reading failed."""
+    def read(self, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
+        """The launches of each, or how reading failed."""
 
 
 @dataclass
@@ -61,6 +64,24 @@ def salvage(shard: Shard, reader: Reader, *, with_code: bool = True) -> Salvaged
     return attempts.found
 
 
+def salvage_together(shards: Sequence[Shard], reader: Reader, *, with_code: bool = True) -> list[Salvaged]:
+    """Read shards of several reports in one child process, one after the other.
+
+    Each answer is complete before the next report is loaded. They are kept up to the first report at which the process
+    fails, or of which it finds a launch damaged: what it did with that one may have changed its memory. That report and
+    all after it are read alone, each in a process of its own.
+    """
+    clean: list[Salvaged] = []
+    if len(shards) > 1:
+        with suppress(ReportUnreadable):  # reading a report alone raises it again, unless it was by chance
+            for answer in reader.read(shards, with_code=with_code):
+                if isinstance(answer, Failure) or answer.lost:
+                    LOG.info("report %d of %d is read alone, and so are those after it", len(clean) + 1, len(shards))
+                    break
+                clean.append(Salvaged([answer.reading]))
+    return clean + [salvage(shard, reader, with_code=with_code) for shard in shards[len(clean) :]]
+
+
 class _Attempts:
     def __init__(self, reader: Reader, *, with_code: bool) -> None:
         self.found = Salvaged()
@@ -91,7 +112,7 @@ class _Attempts:
         self.read(shard.part(at + 1, shard.stop))
 
     def _try(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        answer = self._reader.read(shard, with_code=with_code)
+        (answer,) = self._reader.read([shard], with_code=with_code)
         if isinstance(answer, Failure):
             LOG.info("launches %d to %d: %s", shard.start, shard.stop - 1, answer.why)
             self._failures += 1

@@ -1,7 +1,7 @@
-"""Protocol with a child process that reads a report: its ``Task``, the hand-over, and its progress lines.
+"""Protocol with a child process that reads reports: its ``Task``, the hand-over, and its progress lines.
 
 On Linux the child's stdin is a socket, which gives it descriptors: it has no right to open the files. Elsewhere it
-is a pipe, which gives it the text of the task and the report's name.
+is a pipe, which gives it the text of the task and the names of the reports.
 
 ``hand_over`` sends, ``handed_over`` receives. The child's progress lines on stderr are made and parsed here.
 """
@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -22,23 +22,23 @@ from ncuview.base.system import IS_LINUX
 WITHOUT_CODE = "without-code"
 """The argument for a child that need not be ready to read machine code."""
 
+MOST_REPORTS = 16
+"""The most reports of a task. A child takes 0.7 s to start, with NVIDIA's disassembler: 0.05 s for each of them, half
+as long as reading a small one. Where it fails, at most so many are read again."""
 _MARK = "ncuview: "
 _READING = _MARK + "reading"
 _LAUNCH = re.compile(rb"^ncuview: launch (\d+)$", re.MULTILINE)
-_LOST = re.compile(rb"^ncuview: lost (\d+) (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Task:
-    """Consecutive launches of one report, and the limits for reading them."""
+    """Consecutive launches of each of some reports, and the limits for reading all of them."""
 
     kernel: str
     """Only launches of this kernel, or ``regex:`` and a pattern; empty for all."""
-    start: int
-    """The first launch, 0-based."""
-    launches: Sequence[tuple[str, int, int | None]]
-    """For each the kernel's mangled name, the number of its code and how many metrics it has, as in
-    ``framing.LaunchHeader``."""
+    reports: Sequence[tuple[int, Sequence[tuple[str, int, int | None]]]]
+    """For each report its first launch, 0-based, and for each launch the kernel's mangled name, the number of its code
+    and how many metrics it has, as in ``framing.LaunchHeader``."""
     with_code: bool
     """Whether sources and machine code are read too."""
     memory: int
@@ -56,40 +56,40 @@ class Task:
         return cls(**json.loads(text))
 
 
-def hand_over(to: socket.socket, task: int, report: int) -> None:
-    """Send a child the descriptors of its task's text and of the report.
+def hand_over(to: socket.socket, task: int, reports: Sequence[int]) -> None:
+    """Send a child the descriptors of its task's text and of the reports.
 
     Raises:
         OSError: The child has ended.
     """
-    socket.send_fds(to, [b"t"], [task, report])
+    socket.send_fds(to, [b"t"], [task, *reports])
 
 
-def handed_over(by: socket.socket) -> tuple[bytes, str] | None:
-    """Wait for the task's text and the path of the uncompressed report; None where the parent closes the socket."""
-    _, given, _, _ = socket.recv_fds(by, 1, 2)
+def handed_over(by: socket.socket) -> tuple[bytes, list[str]] | None:
+    """Wait for the task's text and the paths of the uncompressed reports; None where the parent closes the socket."""
+    _, given, _, _ = socket.recv_fds(by, 1, 1 + MOST_REPORTS)
     if not given:
         return None
-    task, report = given
+    task, *reports = given
     with os.fdopen(task, "rb") as file:
-        return file.read(), f"/proc/self/fd/{report}"
+        return file.read(), [f"/proc/self/fd/{report}" for report in reports]
 
 
-def by_name(task: bytes, report: str) -> bytes:
-    """What a child finds in the pipe that its stdin is: its task's text, and the name of the report."""
-    return json.dumps([task.decode("ascii"), report]).encode("ascii")
+def by_name(task: bytes, reports: Sequence[str]) -> bytes:
+    """What a child finds in the pipe that its stdin is: its task's text, and the names of the reports."""
+    return json.dumps([task.decode("ascii"), reports]).encode("ascii")
 
 
-def from_stdin() -> tuple[bytes, str] | None:
-    """What this process, a child, is given: the task's text and the report's path; None where there will be none."""
+def from_stdin() -> tuple[bytes, list[str]] | None:
+    """What this process, a child, is given: the task's text and the reports' paths; None where there will be none."""
     if IS_LINUX:
         with socket.socket(fileno=sys.stdin.fileno()) as parent:
             return handed_over(parent)
     given = sys.stdin.buffer.read()
     if not given:
         return None
-    task, report = json.loads(given)
-    return task.encode("ascii"), report
+    task, reports = json.loads(given)
+    return task.encode("ascii"), reports
 
 
 def reading() -> str:
@@ -102,11 +102,6 @@ def at_launch(index: int) -> str:
     return f"{_MARK}launch {index}\n"
 
 
-def lost_launch(index: int, why: str) -> str:
-    """The line for a launch that is left out, with the reason."""
-    return f"{_MARK}lost {index} {why}\n"
-
-
 def has_begun(said: bytes | bytearray) -> bool:
     """Whether the child has begun to read."""
     return reading().encode() in said
@@ -116,11 +111,6 @@ def last_launch(said: bytes) -> int | None:
     """The launch that the child read last; None before the first."""
     found = _LAUNCH.findall(said)
     return int(found[-1]) if found else None
-
-
-def lost_launches(said: bytes) -> Mapping[int, str]:
-    """The launches that were left out, and why."""
-    return {int(index): why.decode("ascii", "backslashreplace") for index, why in _LOST.findall(said)}
 
 
 def last_words(said: bytes) -> str:

@@ -7,7 +7,7 @@ import random
 import re
 import shutil
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +22,8 @@ from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.reader import child, frames, reader, wire
-from ncuview.reader.child import Answer, Children, Failure, PrestartedChildren, Shard
-from ncuview.reader.columns import LaunchColumns
+from ncuview.reader.child import Children, Failure, PrestartedChildren, Shard
+from ncuview.reader.columns import Answer, LaunchColumns
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.packing import packed
@@ -451,10 +451,14 @@ def failing(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Shard, bool], Fail
     """Let the child fail on some shards."""
     original = Children.read
 
-    def read_shard(children: Children, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        return fails(shard, with_code) or original(children, shard, with_code=with_code)
+    def read_shards(children: Children, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
+        for place, shard in enumerate(shards):
+            if failure := fails(shard, with_code):
+                before = original(children, shards[:place], with_code=with_code) if place else []
+                return [*before, *[failure] * (len(shards) - place)]
+        return original(children, shards, with_code=with_code)
 
-    monkeypatch.setattr(Children, "read", read_shard)
+    monkeypatch.setattr(Children, "read", read_shards)
 
 
 def test_a_launch_that_crashes_nvidias_reader_is_left_out(small: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

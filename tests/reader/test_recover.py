@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ncuview.base.errors import ReportUnreadable
 from ncuview.reader import recover as module
-from ncuview.reader.child import Answer, Failure, Shard
-from ncuview.reader.columns import LaunchColumns, Reading
+from ncuview.reader.child import Failure, Shard
+from ncuview.reader.columns import Answer, LaunchColumns, Reading
 from ncuview.reader.framing import LaunchHeader
-from ncuview.reader.recover import Damage, Salvaged, salvage
+from ncuview.reader.recover import Damage, Salvaged, salvage, salvage_together
 from ncuview.reader.snapshot import Snapshot
 
 CRASHED = "crashed NVIDIA's reader (signal 11)"
@@ -33,7 +34,11 @@ class Reader:
         self._left_out, self._failing = left_out or {}, failing
         self.asked: list[tuple[int, int, bool]] = []
 
-    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
+    def read(self, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
+        (shard,) = shards
+        return [self.answer(shard, with_code=with_code)]
+
+    def answer(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
         assert shard.launches, "a shard without launches is never read"
         self.asked.append((shard.start, shard.stop, with_code))
         launches = range(shard.start, shard.stop)
@@ -47,6 +52,23 @@ class Reader:
         texts = ["k"] * len(read)
         columns = LaunchColumns(read, texts, texts, texts, (), (), (), [0] * len(read), [()] * len(read))
         return Answer(Reading(shard.results, ["k"], columns), left_out)
+
+
+class Readers:
+    """A reader for each report; a process that fails at one gives no answer for those after it."""
+
+    def __init__(self, readers: Mapping[Snapshot, Reader]) -> None:
+        self._readers = readers
+        self.batches: list[int] = []
+
+    def read(self, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
+        self.batches.append(len(shards))
+        found: list[Answer | Failure] = []
+        for shard in shards:
+            found.append(self._readers[shard.report].answer(shard, with_code=with_code))
+            if isinstance(found[-1], Failure):
+                return found + [found[-1]] * (len(shards) - len(found))
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +159,56 @@ def test_where_failing_takes_long_it_is_given_up_sooner(report: Snapshot, monkey
     found = salvage(shard_of(report, 6), reader)
     assert len(reader.asked) == 2
     assert found.lost == dict.fromkeys(range(6), f"launch 2 {CRASHED}")
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), *[st.sets(st.integers(0, 5), max_size=2)] * 3), min_size=1, max_size=5))
+def test_reports_read_together_give_what_each_gives_alone(
+    reports: list[tuple[int, set[int], set[int], set[int]]],
+) -> None:
+    shards = [shard_of(Snapshot.of([b"x"]), count) for count, *_ in reports]
+
+    def readers() -> Readers:
+        made = [Reader(code, always, dict.fromkeys(out, "has 0 metrics")) for _, code, always, out in reports]
+        return Readers({shard.report: each for shard, each in zip(shards, made, strict=True)})
+
+    together, alone = readers(), readers()
+    found = salvage_together(shards, together)
+    assert list(map(vars, found)) == [vars(salvage(shard, alone)) for shard in shards]
+    assert together.batches[0] == len(shards)
+    assert set(together.batches[1:]) <= {1}
+    for shard in shards:
+        shard.report.close()
+
+
+def test_only_reports_from_the_first_failure_on_are_read_again() -> None:
+    shards = [shard_of(Snapshot.of([b"x"]), 2) for _ in range(5)]
+    failing = {2: Reader(always=[1])}
+    readers = {shard.report: failing.get(place, Reader()) for place, shard in enumerate(shards)}
+    found = salvage_together(shards, Readers(readers))
+    assert [len(readers[shard.report].asked) for shard in shards] == [1, 1, 4, 1, 1]
+    assert [each.lost for each in found] == [{}, {}, {1: f"launch 1 {CRASHED}"}, {}, {}]
+
+
+def test_what_was_read_after_a_damaged_launch_does_not_count() -> None:
+    shards = [shard_of(Snapshot.of([b"x"]), 2) for _ in range(3)]
+    readers = {
+        shard.report: Reader(left_out={0: "has 0 metrics"} if place == 1 else {}) for place, shard in enumerate(shards)
+    }
+    salvage_together(shards, Readers(readers))
+    assert [len(readers[shard.report].asked) for shard in shards] == [1, 2, 2]
+
+
+def test_a_process_that_cannot_start_for_several_is_started_for_each() -> None:
+    shards = [shard_of(Snapshot.of([b"x"]), 2) for _ in range(2)]
+
+    class Killed(Readers):
+        def read(self, shards: Sequence[Shard], *, with_code: bool) -> list[Answer | Failure]:
+            if len(shards) > 1:
+                raise ReportUnreadable("NVIDIA's reader of reports cannot start: signal 9")
+            return super().read(shards, with_code=with_code)
+
+    found = salvage_together(shards, Killed({shard.report: Reader() for shard in shards}))
+    assert list(map(read_launches, found)) == [[0, 1], [0, 1]]
 
 
 def damage(results: int, announced: int | None, lost: set[int], without_code: set[int], *reasons: str) -> str:

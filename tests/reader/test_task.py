@@ -6,11 +6,13 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.reader.snapshot import Snapshot
 from ncuview.reader.task import (
+    MOST_REPORTS,
     Task,
     at_launch,
     hand_over,
@@ -18,8 +20,6 @@ from ncuview.reader.task import (
     has_begun,
     last_launch,
     last_words,
-    lost_launch,
-    lost_launches,
     reading,
 )
 
@@ -28,24 +28,27 @@ launches = st.lists(st.tuples(st.text(), st.integers(-1, 2**40), st.none() | st.
 
 @given(st.text(), launches, st.booleans())
 def test_a_task_is_read_as_it_was_written(kernel: str, headers: list[tuple[str, int, int | None]], code: bool) -> None:
-    task = Task(kernel, 3, headers, with_code=code, memory=2**34, cpu_s=12)
+    task = Task(kernel, [(3, headers), (0, [])], with_code=code, memory=2**34, cpu_s=12)
     again = Task.from_json(task.to_json())
-    assert vars(again) | {"launches": [tuple(each) for each in again.launches]} == vars(task)
+    reports = [(start, [tuple(each) for each in launches]) for start, launches in again.reports]
+    assert vars(again) | {"reports": reports} == vars(task)
 
 
-def test_a_task_comes_with_the_report_that_it_is_about() -> None:
-    task = Task("", 0, [["x", 1, 2]], with_code=True, memory=1, cpu_s=2)  # type: ignore[list-item]  # as JSON has it
-    text, report = Snapshot.of([task.to_json()]), Snapshot.of([b"a report"])
+@pytest.mark.parametrize("count", [1, MOST_REPORTS])
+def test_a_task_comes_with_the_reports_that_it_is_about(count: int) -> None:
+    task = Task("", [[0, [["x", 1, 2]]]] * count, with_code=True, memory=1, cpu_s=2)  # type: ignore[list-item]
+    text, reports = Snapshot.of([task.to_json()]), [Snapshot.of([b"report %d" % place]) for place in range(count)]
     ours, its = socket.socketpair()
     with ours, its:
-        hand_over(ours, text.descriptor, report.descriptor)
+        hand_over(ours, text.descriptor, [report.descriptor for report in reports])
         given = handed_over(its)
     assert given
     assert Task.from_json(given[0]) == task
-    assert Path(given[1]).read_bytes() == b"a report"
-    os.close(int(Path(given[1]).name))
-    text.close()
-    report.close()
+    assert [Path(path).read_bytes() for path in given[1]] == [b"report %d" % place for place in range(count)]
+    for path in given[1]:
+        os.close(int(Path(path).name))
+    for snapshot in (text, *reports):
+        snapshot.close()
 
 
 def test_a_closed_socket_means_that_there_is_no_task() -> None:
@@ -62,9 +65,8 @@ def test_before_the_first_line_the_child_has_not_begun() -> None:
 
 
 def test_the_last_launch_counts() -> None:
-    said = reading() + at_launch(3) + "some library's words\n" + at_launch(14) + lost_launch(14, "has 0 metrics")
+    said = reading() + at_launch(3) + "some library's words\n" + at_launch(14)
     assert last_launch(said.encode()) == 14
-    assert lost_launches(said.encode()) == {14: "has 0 metrics"}
     assert last_words(said.encode()) == "some library's words"
 
 
@@ -78,4 +80,3 @@ def test_a_line_that_is_not_complete_does_not_count() -> None:
 def test_whatever_a_child_says_can_be_read(said: bytes) -> None:
     assert isinstance(last_words(said), str)
     assert last_launch(said) is None or b"ncuview: launch" in said
-    assert not lost_launches(said) or b"ncuview: lost" in said

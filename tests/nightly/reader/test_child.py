@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,10 +19,10 @@ import pytest
 from ncuview.base.errors import ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.reader import child as module
-from ncuview.reader.child import Answer, Children, Failure, PrestartedChildren, Shard
-from ncuview.reader.columns import LaunchColumns, Reading, encode
+from ncuview.reader.child import Children, Failure, PrestartedChildren, Shard
+from ncuview.reader.columns import Answer, LaunchColumns, Reading, encode
 from ncuview.reader.readable_part import approve
-from ncuview.reader.task import at_launch, lost_launch, reading
+from ncuview.reader.task import at_launch, reading
 
 RECORDED = shipped("kernels") / "transfers" / "h200.ncu-repz"
 LAUNCHES = 8
@@ -53,20 +53,22 @@ def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pretend:
 
 
 def failure(shard: Shard) -> Failure:
-    found = Children("").read(shard, with_code=True)
+    (found,) = Children("").read([shard], with_code=True)
     assert isinstance(found, Failure)
     return found
 
 
 def answer(shard: Shard, kernel: str = "", *, with_code: bool = True) -> Answer:
-    found = Children(kernel).read(shard, with_code=with_code)
+    (found,) = Children(kernel).read([shard], with_code=with_code)
     assert isinstance(found, Answer), found
     return found
 
 
-def sent(total: int) -> str:
-    """A program that begins, and sends an answer without launches."""
-    document = b"".join(encode(Reading(total, ["x"], LaunchColumns((), (), (), (), (), (), ()))))
+def sent(total: int, lost: Mapping[int, str] | None = None, index: Sequence[int] = ()) -> str:
+    """A program that begins, and sends an answer with launches without metrics."""
+    texts = ["x"] * len(index)
+    columns = LaunchColumns(index, texts, texts, texts, (), (), (), [0] * len(index), [()] * len(index))
+    document = b"".join(encode(Answer(Reading(total, ["x"], columns), lost or {})))
     return f"{BEGUN}; sys.stdout.buffer.write({document!r})"
 
 
@@ -124,7 +126,7 @@ def test_nothing_of_our_surroundings_is_there(
         f"open({str(found_file)!r}, 'w').write(json.dumps(found))\n"
     )
     with pytest.raises(ReportUnreadable):
-        Children("").read(shard, with_code=True)
+        Children("").read([shard], with_code=True)
     found = json.loads(found_file.read_text())
     assert found["folder"] is None
     environment = found["environment"]
@@ -167,7 +169,7 @@ def test_modules_that_only_root_may_read_are_imported_before_rights_are_given_up
     monkeypatch.syspath_prepend(folder)
     children = Children("")
     assert str(folder) in children._environment["PYTHONPATH"]
-    found = children.read(shard, with_code=True)
+    (found,) = children.read([shard], with_code=True)
     assert isinstance(found, Answer), found
     assert found.reading.launches.sass == expected.sass != []
 
@@ -230,8 +232,16 @@ def test_a_report_in_which_nothing_is_found_may_need_more_memory(shard: Shard, p
 
 
 def test_launches_that_a_child_leaves_out_are_in_its_answer(shard: Shard, pretend: Pretend) -> None:
-    pretend(f"{sent(LAUNCHES)}; sys.stderr.write({lost_launch(5, 'has 0 metrics')!r})")
+    pretend(sent(LAUNCHES, {5: "has 0 metrics"}))
     assert answer(shard).lost == {5: "has 0 metrics"}
+
+
+@pytest.mark.parametrize(("index", "lost"), [([8], []), ([-1], []), ([0, 0], []), ([], [8]), ([3], [3])])
+def test_launches_that_were_not_asked_for_are_refused(
+    shard: Shard, pretend: Pretend, index: list[int], lost: list[int]
+) -> None:
+    pretend(sent(LAUNCHES, dict.fromkeys(lost, "has 0 metrics"), index))
+    assert failure(shard) == Failure(None, "made NVIDIA's reader give launches that it was not asked for")
 
 
 @pytest.mark.parametrize(
@@ -249,20 +259,20 @@ def test_a_child_that_never_begins_says_nothing_about_the_report(
         monkeypatch.setattr(module, "START_S", 1.0)
     pretend(program)
     with pytest.raises(ReportUnreadable, match=f"NVIDIA's reader of reports cannot start: .*{said}") as refused:
-        Children("").read(shard, with_code=True)
+        Children("").read([shard], with_code=True)
     assert refused.value.hint
 
 
 def test_a_missing_python_is_no_damage(shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
     with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
-        Children("").read(shard, with_code=True)
+        Children("").read([shard], with_code=True)
 
 
 def test_without_nvidias_reader_the_message_says_what_to_install(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(ReportUnreadable, match="is not installed") as refused:
-        Children("").read(shard, with_code=True)
+        Children("").read([shard], with_code=True)
     assert refused.value.hint == "pip install ncu-report"
 
 
@@ -280,7 +290,7 @@ def test_what_is_given_up_is_killed_and_so_is_what_starts_later(
     pretend(f"{BEGUN}\ntime.sleep(60)")
     for _ in range(2):
         with pytest.raises(ReportUnreadable, match="signal 9"):
-            children.read(shard, with_code=True)
+            children.read([shard], with_code=True)
 
 
 def test_a_child_that_started_ahead_reads_the_first_shard(
@@ -291,9 +301,9 @@ def test_a_child_that_started_ahead_reads_the_first_shard(
         wait_for(tmp_path / "rehearsed")
         monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
         children = Children(prestarted=[started])
-        assert children.read(shard, with_code=True) == expected
+        assert children.read([shard], with_code=True) == [expected]
         with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
-            children.read(shard, with_code=True)
+            children.read([shard], with_code=True)
 
 
 @pytest.mark.parametrize("rehearse", [True, False])
@@ -302,7 +312,7 @@ def test_a_child_that_started_ahead_reads_launches_of_any_kernel(
 ) -> None:
     with closing(PrestartedChildren(rehearse=rehearse)) as started:
         monkeypatch.setattr(sys, "executable", "/missing")
-        answer = Children("pinnedCopies", [started]).read(shard, with_code=True)
+        (answer,) = Children("pinnedCopies", [started]).read([shard], with_code=True)
     assert isinstance(answer, Answer)
     assert set(answer.reading.launches.kernel) == {"pinnedCopies"}
 
@@ -310,7 +320,7 @@ def test_a_child_that_started_ahead_reads_launches_of_any_kernel(
 def test_a_child_that_finds_other_modules_is_not_used(shard: Shard) -> None:
     with closing(PrestartedChildren()) as started:
         started.environment = {**started.environment, "PYTHONPATH": "/missing"}
-        Children("pinnedCopies", [started]).read(shard, with_code=True)
+        Children("pinnedCopies", [started]).read([shard], with_code=True)
         assert started._children
 
 
@@ -321,9 +331,9 @@ def test_children_that_started_for_a_kernel_read_one_shard_each(
     with closing(PrestartedChildren(2, kernel)) as started:
         monkeypatch.setattr(sys, "executable", "/missing")
         children = Children(kernel, [started])
-        assert all(isinstance(children.read(shard, with_code=True), Answer) for _ in range(2))
+        assert all(isinstance(children.read([shard], with_code=True)[0], Answer) for _ in range(2))
         with pytest.raises(ReportUnreadable, match="cannot start"):
-            children.read(shard, with_code=True)
+            children.read([shard], with_code=True)
 
 
 @pytest.mark.parametrize("rehearsal", [RECORDED, Path("missing.ncu-rep")])
@@ -334,7 +344,7 @@ def test_where_it_ended_meanwhile_another_reads(shard: Shard, rehearsal: Path, m
         if rehearsal == RECORDED:
             process.kill()
         process.wait()
-        assert isinstance(Children(prestarted=[started]).read(shard, with_code=True), Answer)
+        assert isinstance(Children(prestarted=[started]).read([shard], with_code=True)[0], Answer)
 
 
 def test_a_child_without_a_task_ends_when_it_is_closed(pretend: Pretend, tmp_path: Path) -> None:
@@ -365,7 +375,7 @@ def test_where_nothing_can_start_ahead_the_reader_of_the_report_says_why(
         closing(PrestartedChildren()) as started,
         pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"),
     ):
-        Children(prestarted=[started]).read(shard, with_code=True)
+        Children(prestarted=[started]).read([shard], with_code=True)
 
 
 def ahead_of(folder: Path, pretend: Pretend) -> PrestartedChildren:
@@ -409,5 +419,5 @@ def test_a_child_does_not_outlive_an_interrupt(shard: Shard, pretend: Pretend, m
     pretend(f"{BEGUN}\ntime.sleep(60)")
     monkeypatch.setattr(module._Run, "follow", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        Children("").read(shard, with_code=True)
+        Children("").read([shard], with_code=True)
     assert started[0].wait() == -9
