@@ -222,7 +222,7 @@ class ProgramDiagnosis:
     """The kernel time of all launches."""
     launches: int
     calls: tuple[CallTime, ...]
-    """The lines of the user's program by kernel time, the costliest first; a backward pass has no line."""
+    """The lines of the user's program by kernel time, the costliest first; a backward pass stands apart."""
     findings: tuple[ProgramFinding, ...]
     """The changes, the one that saves most first; what several of them save may be added up."""
     processes: tuple[Process, ...] = ()

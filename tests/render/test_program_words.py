@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ncuview.records.profile import Frame
-from ncuview.records.program import Call
-from ncuview.render.program_words import calls_words
+from ncuview.records.program import Call, CallTime, ProgramDiagnosis
+from ncuview.render.program_words import calls_words, program_sentence
 
 
 def call(line: int, operator: str = "", file: str = "a.py", function: str = "f") -> Call:
@@ -33,3 +33,14 @@ def call(line: int, operator: str = "", file: str = "a.py", function: str = "f")
 )
 def test_lines_of_a_function_stand_together(calls: list[Call], words: str) -> None:
     assert calls_words(calls) == words
+
+
+def test_launches_of_a_backward_pass_count_to_their_line() -> None:
+    calls = [
+        call(3, "mul"),
+        Call("", 0, "", "mul", "MulBackward0", forward=Frame("f", "a.py", 3)),
+        Call("", 0, "", "add", "AddBackward0"),
+    ]
+    times = tuple(CallTime(each, 2, 500.0, 0.5) for each in calls)
+    program = ProgramDiagnosis(1_500.0, 6, times, (), ())
+    assert program_sentence(program) == "1.5 us of kernels in 6 launches, 4 of them from 1 line of the program"
