@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from ncuview.api import load_rules
@@ -22,13 +24,15 @@ def labelled() -> Snapshot:
     """The diagnoses of the labelled programs' launches, on every GPU that they were recorded on."""
     reports = sorted(_LABELLED.glob("*/*.ncu-repz"))
     assert reports, f"no recorded reports in {_LABELLED}"
-    return _snapshot((_name(report), labelled_diagnosis(report)) for report in reports)
+    # Processes of their own: they are diagnosed for minutes, and pytest has started threads.
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        return _snapshot(zip(map(_name, reports), pool.map(labelled_diagnosis, reports, chunksize=4), strict=True))
 
 
 SETS = {"catalogue": catalogue, "labelled": labelled}
 
 
-def _snapshot(diagnoses: Iterator[tuple[str, Diagnosis]]) -> Snapshot:
+def _snapshot(diagnoses: Iterable[tuple[str, Diagnosis]]) -> Snapshot:
     return snapshot_of(diagnoses, [rule.text.code for rule in load_rules()])
 
 
