@@ -312,25 +312,27 @@ _WASTE: Mapping[str, frozenset[str]] = {
 def dynamic_guards(kind: str, original: Mapping[str, float], variant: Mapping[str, float]) -> Guarded:
     """Whether the counters of both launches show the same work.
 
-    Less of anything, or more of the waste itself, makes the time worthless; other work in addition does not.
+    Less of anything, or more of the waste itself, makes the time worthless, and so does work that was not counted;
+    other work in addition does not.
 
     Args:
         kind: The kind of the ablation.
         original: Counters by the short names of ``ncuview.metrics.names``, and the executed work by the names of
-            ``WORK``; what is missing is not judged.
+            ``WORK``.
         variant: The ablation's.
     """
     # The compiler may do some index arithmetic once for several accesses, which the bounds of all instructions allow.
     executed = WORK.keys() - _MAY_GO.get(kind, frozenset()) - {_INTEGERS}
     least = dict.fromkeys(sorted(executed), (_EXECUTED_LEFT.get(kind, _LEFT), inf))
     return first_failed(
-        _counted(kind, name, limits, original.get(name, 0.0), variant[name])
+        _counted(kind, name, limits, original.get(name), variant.get(name))
         for name, limits in {**least, **_ALL, **_SHARES.get(kind, {})}.items()
-        if name in variant
     )
 
 
-def _counted(kind: str, name: str, limits: Share, before: float, after: float) -> Guarded:
+def _counted(kind: str, name: str, limits: Share, before: float | None, after: float | None) -> Guarded:
+    if before is None or after is None:
+        return Guarded("counters", f"{name} was not counted")
     low, high = limits
     if before <= 0 or low <= after / before <= high:
         return PASSED

@@ -29,7 +29,7 @@ from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.verify import AtOnce, Process, Sanitizer, Verification, verify, wrong_launches
-from ncuview.trial.work import Counted, arrays_of, dropped, floor_ns, once
+from ncuview.trial.work import COUNTED, Counted, arrays_of, dropped, floor_ns, once, uncounted
 
 Compile = Callable[[Kernel, Path], Compiled]
 """Compiles a kernel file into a folder; raises CompileFailed."""
@@ -109,7 +109,7 @@ class KernelFileBench:
     def judge(self, version: Build) -> LaunchDiagnosis | None:
         """The diagnosis of a version, which is made once; None where counters cannot be read."""
         found = self._judged(version)
-        if found and found.counted.is_complete:
+        if found and not uncounted(found.counted, of=COUNTED):
             self._whole[version.kernel.path] = found.counted
         return found.diagnosis if found else None
 
@@ -187,6 +187,10 @@ class KernelFileBench:
             return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
         if was is None or now is None:
             return verified
+        if unknown := uncounted(was, now):
+            return replace(
+                verified, verdict="unproven", check="work", reason=f"its work was not counted: {unknown} is missing"
+            )
         launch = launch_of(after.kernel)
         if wrong := wrong_launches(launch, 1, now.launches) or dropped(was, now, arrays_of(launch)):
             return replace(verified, verdict="refuted", check="work", reason=wrong)

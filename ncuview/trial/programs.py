@@ -30,7 +30,7 @@ from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
 from ncuview.trial.verify import Check, Verification
-from ncuview.trial.work import Counted, dropped, once
+from ncuview.trial.work import Counted, dropped, once, uncounted
 
 _BUILD_S = 600.0
 _MOST_RUNS = 20
@@ -259,6 +259,10 @@ class ProgramBench:
             return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
         if was is None or now is None:
             return verified
+        if unknown := uncounted(was, now):
+            return replace(
+                verified, verdict="unproven", check="work", reason=f"its work was not counted: {unknown} is missing"
+            )
         if wrong := dropped(was, now, None):
             return replace(verified, verdict="refuted", check="work", reason=wrong)
         return replace(verified, passed=(*verified.passed, "its stores and loads by counters"))

@@ -1,12 +1,12 @@
 """What a launch did, by its counters: ``counted`` takes the profile of one launch and gives a ``Counted``.
 
-``dropped`` says what of its work a changed kernel no longer does, ``floor_ns`` how long the bytes take that it must
-read. ``once`` counts each version of a trial once.
+``uncounted`` names what is unknown of two launches. ``dropped`` says what of its work a changed kernel no longer does,
+``floor_ns`` how long the bytes take that it must read. ``once`` counts each version of a trial once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TypeVar
@@ -33,7 +33,11 @@ _COUNTERS = (
     "all_shared_wavefronts",
     "all_shared_wavefronts_ideal",
 )
+COUNTED = (*_COUNTERS, *WORK)
+"""What is counted of a launch."""
 _LOADS, _STORES = "global loads", "global stores"
+COMPARED = (_LOADS, _STORES, "dram_bytes_read")
+"""What ``dropped`` compares."""
 _READ = 0.95
 """The least share of the bytes that are needed that device memory must have read: recorded launches read 1.00 of them
 or more."""
@@ -50,17 +54,12 @@ class Counted:
 
     Attributes:
         launches: Kernel, grid and block of each launch in the profile, of which the first is counted.
-        amounts: Counters by the short names of ``ncuview.metrics.names``, and the executed work of each kind of
-            ``guards.WORK``, summed over threads: bytes of accesses, or operations. What is unknown is missing.
+        amounts: Of ``COUNTED``: counters by the short names of ``ncuview.metrics.names``, and the executed work of each
+            kind of ``guards.WORK``, summed over threads: bytes of accesses, or operations. What is unknown is missing.
     """
 
     launches: tuple[tuple[str, Extent, Extent], ...]
     amounts: Mapping[str, float]
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every counter and every kind of work is known."""
-        return {*_COUNTERS, *WORK} <= self.amounts.keys()
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,13 @@ def arrays_of(launch: Launch) -> Arrays:
     return Arrays(min(inputs, max(0, launch.useful_bytes - outputs)) if launch.useful_bytes else inputs, outputs)
 
 
+def uncounted(*launches: Counted, of: Sequence[str] = COMPARED) -> str:
+    """The first of these amounts that is unknown of a launch; empty where all are known of all launches."""
+    return next((name for name in of for each in launches if name not in each.amounts), "")
+
+
 def dropped(before: Counted, after: Counted, arrays: Arrays | None) -> str:
-    """What a changed kernel no longer does, as a clause; empty where nothing is missing.
+    """What a changed kernel no longer does, as a clause; empty where it does everything. ``uncounted`` must be empty.
 
     Device memory is read into cold caches, so that it reads each byte that is needed at least once.
 
@@ -127,20 +131,20 @@ def dropped(before: Counted, after: Counted, arrays: Arrays | None) -> str:
     """
     was, now = before.amounts, after.amounts
     if arrays is None:
-        gone = [work for work in (_LOADS, _STORES) if was.get(work) and now.get(work) == 0]
+        gone = [work for work in (_LOADS, _STORES) if was[work] and not now[work]]
         return f"it executes no {gone[0]}" if gone else ""
-    stored = min(arrays.outputs, was.get(_STORES, 0.0))
-    if now.get(_STORES, stored) < stored:
+    stored = min(arrays.outputs, was[_STORES])
+    if now[_STORES] < stored:
         return f"it stores {now[_STORES]:,.0f} bytes, and its results have {stored:,.0f}"
     read = _needed(was, arrays)
-    if now.get("dram_bytes_read", read) < read:
+    if now["dram_bytes_read"] < read:
         return f"it reads {now['dram_bytes_read']:,.0f} bytes of device memory, and needs {read:,.0f}"
     return ""
 
 
 def _needed(amounts: Mapping[str, float], arrays: Arrays) -> float:
     """The bytes that device memory must read at least, by the counters of the original."""
-    read = amounts.get("dram_bytes_read", 0.0)
+    read = amounts["dram_bytes_read"]
     return _READ * arrays.inputs if read >= _READ * arrays.inputs else _READ_OF_PART * read
 
 

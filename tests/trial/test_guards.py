@@ -15,6 +15,7 @@ from ncuview.sass.opcode_classes import is_barrier, is_global_atomic, is_global_
 from ncuview.trial.ablations import Ablation
 from ncuview.trial.guards import (
     PASSED,
+    WORK,
     Guarded,
     MeasuredBound,
     NoStatement,
@@ -45,7 +46,7 @@ __global__ void k(const float4 *a, float *y)
     y[threadIdx.x] = v.x * w + v.y * x + v.z * z;
 }
 """
-WORK = """
+ARITHMETIC = """
 __global__ void k(unsigned *a, int n)
 {
     unsigned v = a[threadIdx.x];
@@ -103,7 +104,7 @@ class TestStatic:
             # The index is the same in all iterations, so that one load before the loop serves them all.
             (SUM, ("j * 1024 + ", ""), "loop", "the global loads of line 6 are no longer in a loop"),
             (SUM, ("j < n", "j < 1"), "loop", "line 5 is gone"),
-            (WORK, ("r < n", "r < 1"), "loop", "line 5 is gone"),
+            (ARITHMETIC, ("r < n", "r < 1"), "loop", "line 5 is gone"),
             # Three elements become one.
             (FOUR, (" + 128]", " + 64]"), "work", "global loads"),
             (FOUR, ("v.x * w + v.y * x + v.z * z", "v.x"), "work", "global loads"),
@@ -139,6 +140,11 @@ COUNTERS = {
     "inst_executed": 1e6,
     "thread_inst_executed": 3e7,
     "dram_bytes_read": 4e8,
+    "dram_bytes_written": 2e8,
+    "l2_sectors": 1e7,
+    "all_shared_wavefronts": 1e6,
+    "all_shared_wavefronts_ideal": 1e6,
+    **dict.fromkeys(WORK, 0.0),
     "global loads": 4e8,
     "global stores": 2e8,
     "shared loads": 1e8,
@@ -208,8 +214,7 @@ class TestDynamic:
         ],
     )
     def test_more_of_the_waste_itself_is_no_bound(self, kind: str, name: str) -> None:
-        before = {**COUNTERS, "l2_sectors": 1e7, "all_shared_wavefronts": 1e6}
-        found = dynamic_guards(kind, before, {**before, name: before[name] * 1.2})
+        found = dynamic_guards(kind, COUNTERS, {**COUNTERS, name: COUNTERS[name] * 1.2})
         assert (found.failed, found.more) == ("counters", False)
 
     def test_coalesced_accesses_may_move_fewer_bytes(self) -> None:
@@ -227,9 +232,16 @@ class TestDynamic:
     def test_what_the_waste_explains_may_go(self, kind: str, name: str, share: float) -> None:
         assert dynamic_guards(kind, COUNTERS, {**COUNTERS, name: COUNTERS[name] * share}) == PASSED
 
-    def test_what_was_not_counted_is_not_judged(self) -> None:
-        assert dynamic_guards("no_barrier", COUNTERS, {}) == PASSED
-        assert dynamic_guards("no_barrier", {}, COUNTERS) == PASSED
+    @pytest.mark.parametrize("name", ["inst_executed", "global stores", "dram_bytes_read"])
+    def test_what_was_not_counted_is_no_pass(self, name: str) -> None:
+        partly = {each: amount for each, amount in COUNTERS.items() if each != name}
+        for before, after in [(COUNTERS, partly), (partly, COUNTERS), (partly, partly)]:
+            found = dynamic_guards("no_barrier", before, after)
+            assert (found.failed, found.why, found.more) == ("counters", f"{name} was not counted", False)
+
+    def test_what_the_waste_explains_need_not_be_counted(self) -> None:
+        partly = {each: amount for each, amount in COUNTERS.items() if each != "integer operations"}
+        assert dynamic_guards("no_barrier", partly, partly) == PASSED
 
 
 def test_a_variant_must_end() -> None:

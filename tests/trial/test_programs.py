@@ -21,7 +21,7 @@ from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.scratch import state_of
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.verify import Verification
-from ncuview.trial.work import Counted
+from ncuview.trial.work import COUNTED, Counted
 
 SOURCE = "__global__ void copy(float *a) { a[threadIdx.x] = 1.0; }\n"
 APP = """\
@@ -70,7 +70,8 @@ def count(folder: Path, _: Sequence[str], __: str) -> Counted | None:
     if "COUNTED" not in source:
         return None
     stored = 0.0 if "EMPTY" in source else 8192.0
-    return Counted((("copy", (8, 1, 1), (256, 1, 1)),), {"global stores": stored, "global loads": 0.0})
+    nothing = dict.fromkeys(COUNTED, 0.0)
+    return Counted((("copy", (8, 1, 1), (256, 1, 1)),), {**nothing, "global stores": stored})
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from ncuview.trial.search import NotBuilt
 from ncuview.trial.stages import Stages
 from ncuview.trial.timing import Timing
 from ncuview.trial.verify import Verification
-from ncuview.trial.work import Arrays, Counted, arrays_of, counted, dropped, floor_ns, once
+from ncuview.trial.work import Arrays, Counted, arrays_of, counted, dropped, floor_ns, once, uncounted
 from tests.emulation import needs_gpp
 from tests.profiles import recorded_profile
 from tests.render.sample import advice_finding, launch_with_advice
@@ -105,7 +105,8 @@ class TestRecorded:
         for at, launch in enumerate(launches_of(family(of))):
             names = ("duration", "dram_pct", "dram_bytes_read", "dram_bytes_written")
             amounts = {name: float(analysis.value(name)[at]) for name in names}
-            needs, found = arrays_of(launch), Counted((), amounts)
+            needs = arrays_of(launch)
+            found = Counted((), {**amounts, "global stores": float(needs.outputs)})
             assert dropped(found, found, needs) == "", launch.kernel.name
             if launch.useful_bytes:
                 assert amounts["dram_bytes_read"] >= 0.95 * needs.inputs, launch.kernel.name
@@ -182,10 +183,11 @@ class TestDropped:
         assert dropped(before, changed(before, global_stores=0), None) == "it executes no global stores"
         assert dropped(before, changed(before, global_loads=0), None) == "it executes no global loads"
 
-    def test_what_was_not_counted_is_not_judged(self) -> None:
+    def test_what_was_not_counted_is_named(self) -> None:
         before = recorded("transposeCoalesced")
-        assert dropped(before, replace(before, amounts={}), arrays("transposeCoalesced")) == ""
-        assert dropped(before, replace(before, amounts={}), None) == ""
+        partly = replace(before, amounts={name: 0.0 for name in before.amounts if name != "global stores"})
+        assert uncounted(before, before) == ""
+        assert uncounted(before, partly) == uncounted(partly, before) == "global stores"
         assert floor_ns(replace(before, amounts={}), arrays("transposeCoalesced")) == 0
 
 
@@ -230,17 +232,18 @@ def of_launch(kernel: Kernel, **amounts: float) -> Counted:
     launch = launch_of(kernel)
     whole = arrays_of(launch)
     all_of_it = {"dram_bytes_read": float(whole.inputs), "global stores": float(whole.outputs)}
-    return Counted(((kernel.function, launch.grid, launch.block),), {**all_of_it, **amounts})
+    nothing = dict.fromkeys(recorded(NAME).amounts, 0.0)
+    return Counted(((kernel.function, launch.grid, launch.block),), {**nothing, **all_of_it, **amounts})
 
 
-def told(count: Callable[[Kernel, bool], Counted | None]) -> Count:
-    """Counts a version, and is told whether it is the changed one."""
+def of_version(count: Callable[[Kernel, bool], Counted | None]) -> Count:
+    """Counts a version by its kernel and by whether it is the changed one."""
     return lambda version: count(version.kernel, "// changed" in version.kernel.path.read_text())
 
 
 def checked(folder: Path, count: Callable[[Kernel, bool], Counted | None]) -> Verification:
-    """The check of a change that changes nothing; ``count`` is told whether it counts the changed version."""
-    bench, source = bench_counting(folder, told(count))
+    """The check of a change that changes nothing; ``count`` gets whether it counts the changed version."""
+    bench, source = bench_counting(folder, of_version(count))
     edit = edit_between("Change nothing", source, f"{source}// changed\n")
     return bench.check(bench.build(source), bench.build(edit.edited), edit)
 
@@ -282,6 +285,17 @@ class TestKernelFiles:
         assert (found.verdict, found.check) == ("unproven", "work")
         assert "the profile holds no launch" in found.reason
 
+    @pytest.mark.parametrize("of_changed", [True, False])
+    def test_work_that_was_not_counted_is_no_pass(self, tmp_path: Path, of_changed: bool) -> None:
+        def partly(kernel: Kernel, after: bool) -> Counted:
+            found = of_launch(kernel)
+            without = {name: amount for name, amount in found.amounts.items() if name != "global stores"}
+            return replace(found, amounts=without) if after == of_changed else found
+
+        found = checked(tmp_path, partly)
+        assert (found.verdict, found.check) == ("unproven", "work")
+        assert found.reason == "its work was not counted: global stores is missing"
+
     def test_times_below_the_floor_are_impossible(self, tmp_path: Path) -> None:
         counted: list[Path] = []
 
@@ -302,7 +316,6 @@ class TestKernelFiles:
     def test_a_version_that_is_judged_is_not_counted_again(self, tmp_path: Path, complete: bool, runs: int) -> None:
         counts: list[Path] = []
         judges: list[Path] = []
-        all_known = dict.fromkeys(recorded(NAME).amounts, 0.0) if complete else {}
 
         def count(version: Build) -> Counted:
             counts.append(version.kernel.path)
@@ -311,7 +324,8 @@ class TestKernelFiles:
         def judge(version: Build) -> Judged:
             judges.append(version.kernel.path)
             found = of_launch(version.kernel)
-            return Judged(launch_with_advice(), replace(found, amounts={**all_known, **found.amounts}))
+            known = {name: amount for name, amount in found.amounts.items() if complete or name != "duration"}
+            return Judged(launch_with_advice(), replace(found, amounts=known))
 
         small = build(find_kernel(NAME)).kernel
         source = small.path.read_text()
