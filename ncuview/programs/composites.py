@@ -14,6 +14,8 @@ from ncuview.programs.traffic import AGREES, ends, sizable, streams, word_of
 
 _Left = Callable[[Program, Sequence[list[int]], Sequence[int]], tuple[float, float]]
 """The least and the most time that an operator takes in place of runs and of their backward pass, in ns."""
+_Backward = Callable[[Program, list[int]], list[int]]
+"""The part of a backward pass that an operator takes the place of."""
 _BETWEEN: frozenset[Kind] = frozenset(
     {"copy", "elementwise", "cast", "softmax", "create", "compiled", "reduction", "other"}
 )
@@ -182,25 +184,25 @@ def losses(program: Program) -> Iterator[Candidate]:
         if {*words[min(map(words.index, logarithms)) :]} & {"mean", "sum", "gather"}:
             first = min(words.index(word) for word in {*words} & _PROBABILITIES)
             found.append(run[first:])  # a cast or a scale of the logits stays
-    yield from _operators(program, found, _loss)
+    yield from _operators(program, found, _loss, _without_casts_at_its_end)
 
 
-def _operators(program: Program, runs: Iterable[list[int]], left: _Left) -> Iterator[Candidate]:
-    """An operator in place of all runs from one place, of which so much is left."""
+def _operators(
+    program: Program, runs: Iterable[list[int]], left: _Left, backward: _Backward | None = None
+) -> Iterator[Candidate]:
+    """An operator in place of all runs from one place, and of what ``backward`` takes of their backward passes."""
     of_place: dict[Place, list[list[int]]] = defaultdict(list)
     for run in runs:
         of_place[program.places[run[0]]].append(run)
     for each in of_place.values():
         if np.isfinite(program.moved[[number for run in each for number in run]]).all():
-            yield _operator(program, each, left)
+            yield _operator(program, each, left, backward)
 
 
-def _operator(program: Program, runs: Sequence[list[int]], left: _Left) -> Candidate:
+def _operator(program: Program, runs: Sequence[list[int]], left: _Left, backward: _Backward | None) -> Candidate:
     words = {word_of(program, number) for run in runs for number in run} - {"to"}
-    parts = [part for part in program.backward_runs(words) if _of(program, part, words)]
-    if left is _loss:
-        parts = [_without_casts_at_its_end(program, part) for part in parts]
-    back = [number for part in parts for number in part]
+    parts = (part for part in program.backward_runs(words) if _of(program, part, words))
+    back = [number for part in parts for number in (backward(program, part) if backward else part)]
     large = [number for run in runs for number in sizable(program, run)]
     everything = tuple(sorted({*back, *(number for run in runs for number in run)}))
     removed = len(everything) - len(runs) * (2 if back else 1)

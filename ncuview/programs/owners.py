@@ -33,7 +33,6 @@ class Owner:
 
 
 YOURS = Owner("yours")
-_XLA, _IN_XLA = Owner("generated", "XLA"), Owner("framework", "XLA")
 _Expression = re.Pattern[str] | None
 _RESULT = re.compile(r"(?:void\s+|std::enable_if<.{0,200}?>::type\s+)?(?:(?:<unnamed>|\(anonymous namespace\))::)*")
 """What stands in a demangled name before the function's own namespaces."""
@@ -65,6 +64,8 @@ class _Table:
     foreign: re.Pattern[str]
     caches: re.Pattern[str]
     launchers: re.Pattern[str]
+    graphs: frozenset[str]
+    """Compilers that launch whole graphs."""
     inlined_packages: frozenset[str]
 
 
@@ -86,12 +87,16 @@ def owners_of(
         keys.append((demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()), "".join(inside)))
         if keys[-1] not in shown:
             shown[keys[-1]] = _shown(*keys[-1], mine)
-    # Without native frames: a call of Python that launches what XLA compiled launches a whole graph, with kernels of
-    # libraries that XLA calls.
-    graphs = {key[1] for key, owner in shown.items() if owner == _XLA and key[1] and not key[1].native}
+    # Without native frames: a call of Python that launches a kernel of a compiled graph launches all of the graph, with
+    # kernels of libraries that the compiler calls.
+    graphs: dict[CallStack | None, Owner] = {
+        stack: Owner("framework", owner.name)
+        for (_, stack, *_), owner in shown.items()
+        if owner and owner.kind == "generated" and owner.name in _table().graphs and stack and not stack.native
+    }
     found = {}
     for key, known in shown.items():
-        owner = known or (_IN_XLA if key[1] in graphs else YOURS)
+        owner = known or graphs.get(key[1], YOURS)
         found[key] = replace(owner, waits_for_peers=True) if waits_for_peers(key[0]) else owner
     return [found[key] for key in keys]
 
@@ -234,6 +239,7 @@ def _table() -> _Table:
         foreign=re.compile("|".join(content["foreign"])),
         caches=re.compile("|".join(content["caches"])),
         launchers=re.compile(content["launchers"]),
+        graphs=frozenset(content["graphs"]),
         inlined_packages=frozenset(content["inlined_packages"]),
     )
 
