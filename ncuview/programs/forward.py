@@ -2,7 +2,8 @@
 
 PyTorch's ranges give forward operator and node the same number: ``aten::mul, seq = 12`` in the forward pass, and inside
 of ``autograd::engine::evaluate_function: MulBackward0, op_id = 80`` a range ``MulBackward0, seq = 12``.
-Sums of gradients stand in the evaluation of a node, and outside of the node's own range.
+Sums of gradients stand in the evaluation of a node, and outside of the node's own range. Where no launch of the node
+tells its number, it lies between those of the nodes around it: PyTorch evaluates nodes by falling numbers.
 """
 
 from __future__ import annotations
@@ -37,14 +38,28 @@ def forward_frames(
     found: dict[int, Frame] = {}
     for run in runs:
         seen = _Forward()
+        last: tuple[int, Frame | None] | None = None
+        waiting: dict[int, str] = {}
         for launch in run:
             call, names = calls[launch], ranges.get(launch, ())
             inside = next((place for place in reversed(range(len(names))) if _EVALUATED.match(names[place])), None)
-            if inside is not None:
-                if frame := seen.of(*names[inside : inside + 2]):
-                    found[launch] = frame
-            elif call and call.line and call.file and not call.backward:
-                seen.add(names, Frame(call.function, call.file, call.line))
+            if inside is None:
+                if call and call.line and call.file and not call.backward:
+                    seen.add(names, Frame(call.function, call.file, call.line))
+                    last, waiting = None, {}
+                continue
+            evaluation, *node = names[inside : inside + 2]
+            number = _number(evaluation, *node)
+            frame = seen.of(evaluation, number)
+            if frame:
+                found[launch] = frame
+            if number is None:
+                waiting |= {} if frame else {launch: evaluation}
+                continue
+            for each, unnumbered in waiting.items():
+                if last and (between := seen.between(unnumbered, last, (number, frame))):
+                    found[each] = between
+            last, waiting = (number, frame), {}
     return found
 
 
@@ -69,19 +84,31 @@ class _Forward:
         if numbered:
             self._numbered[numbered[-1][1]] = frame
 
-    def of(self, evaluation: str, node: str = "") -> Frame | None:
-        """The frame of the operator that is evaluated backwards, from the ranges of the evaluation and of the node.
+    def of(self, evaluation: str, number: int | None) -> Frame | None:
+        """The frame of the operator that is evaluated backwards, from the evaluation's range and the node's number.
 
-        Without that of the node, as in sums of gradients, it is the frame that the same evaluation had before.
+        Without a number, as in sums of gradients, it is the frame that the same evaluation had before.
         """
-        evaluated, numbered = _EVALUATED.match(evaluation), _NUMBERED.match(node)
-        if not evaluated or not numbered or evaluated[1] != numbered[1]:
+        if number is None:
             return self._evaluated.get(evaluation)
-        word, number = _word(numbered[1]), int(numbered[2])
-        frame = self._named.get((word, number)) or self._around(number)
+        frame = self._named.get((_evaluated_word(evaluation), number)) or self._around(number)
         if frame:
             self._evaluated[evaluation] = frame
         return frame
+
+    def between(
+        self, evaluation: str, before: tuple[int, Frame | None], after: tuple[int, Frame | None]
+    ) -> Frame | None:
+        """The frame of an evaluated operator without a number, from number and frame of the nodes around it.
+
+        It is that of the operators of its name between them; that of both nodes where no such operator launched.
+        """
+        if not 0 < before[0] - after[0] <= NEAR + 1:
+            return None
+        word, numbers = _evaluated_word(evaluation), range(after[0] + 1, before[0])
+        named: set[Frame | None] = {self._named[word, each] for each in numbers if (word, each) in self._named}
+        frames = named or {before[1], after[1]}
+        return frames.pop() if len(frames) == 1 else None
 
     def _around(self, number: int) -> Frame | None:
         """The frame of an operator that launched nothing, where those before and after it are of one line."""
@@ -91,6 +118,17 @@ class _Forward:
 
     def _nearest(self, numbers: Iterable[int]) -> Frame | None:
         return next((self._numbered[each] for each in numbers if each in self._numbered), None)
+
+
+def _number(evaluation: str, node: str = "") -> int | None:
+    """The number of the node that is evaluated, where its own range stands in that of the evaluation."""
+    evaluated, numbered = _EVALUATED.match(evaluation), _NUMBERED.match(node)
+    return int(numbered[2]) if evaluated and numbered and evaluated[1] == numbered[1] else None
+
+
+def _evaluated_word(evaluation: str) -> str:
+    evaluated = _EVALUATED.match(evaluation)
+    return _word(evaluated[1]) if evaluated else ""
 
 
 def _word(name: str) -> str:

@@ -72,6 +72,45 @@ def test_sums_of_gradients_have_the_line_of_the_node_that_was_evaluated() -> Non
     assert lines(forward(5, "addmm, seq = 8"), node, reduced, other) == {1: 5, 2: 5}
 
 
+def after_node(node: str, op_id: int = 70) -> Step:
+    """A launch in the evaluation of a node that launches nothing itself: the sum or cast of its gradient."""
+    return None, (f"{EVALUATES}{node}, op_id = {op_id}", "aten::sum, op_id = 90")
+
+
+def test_a_node_without_a_number_is_the_operator_of_its_name_between_the_nodes_around_it() -> None:
+    """Nodes are evaluated by falling numbers."""
+    steps = forward(4, "div, seq = 11"), forward(5, "add, seq = 12"), forward(6, "relu, seq = 14")
+    adds = after_node("AddBackward0"), after_node("AddBackward0")
+    passes = backward("ReluBackward0", 14), *adds, backward("DivBackward0", 11)
+    assert lines(*steps, *passes) == {3: 6, 4: 5, 5: 5, 6: 4}
+    assert lines(*steps, *reversed(passes)) == {3: 4, 6: 6}
+    assert lines(*steps, *passes[:-1]) == {3: 6}
+    assert lines(*steps, *passes[1:]) == {5: 4}
+
+
+def test_a_node_without_a_number_has_no_line_where_several_fit() -> None:
+    steps = forward(4, "add, seq = 11"), forward(5, "add, seq = 12"), forward(6, "relu, seq = 14")
+    ends = forward(6, "mul, seq = 10"), backward("ReluBackward0", 14), after_node("AddBackward0")
+    assert lines(*steps, *ends, backward("MulBackward0", 10)) == {4: 6, 6: 6}
+
+
+def test_a_node_whose_number_and_operator_are_unknown_has_the_line_of_both_nodes_around_it() -> None:
+    between = backward("SumBackward0", 15), after_node("ViewBackward0"), backward("MulBackward0", 12)
+    assert lines(forward(5, "mul, seq = 12"), forward(5, "sum, seq = 15"), *between) == {2: 5, 3: 5, 4: 5}
+    assert lines(forward(5, "mul, seq = 12"), forward(6, "sum, seq = 15"), *between) == {2: 6, 4: 5}
+    assert lines(forward(5, "sum, seq = 40"), *(backward("SumBackward0", 40), *between[1:])) == {1: 5}
+    unknown = backward("SumBackward0", 17), *between[1:]
+    assert lines(forward(5, "mul, seq = 12"), forward(6, "exp, seq = 18"), *unknown) == {4: 5}
+    far = backward("SumBackward0", 99_999_999_999), *between[1:]
+    assert lines(forward(5, "mul, seq = 12"), forward(5, "sum, seq = 99999999999"), *far) == {2: 5, 4: 5}
+
+
+def test_nodes_around_it_are_of_the_same_backward_pass() -> None:
+    steps = forward(5, "mul, seq = 12"), forward(5, "sum, seq = 15"), backward("SumBackward0", 15)
+    again = after_node("ViewBackward0"), forward(5, "exp, seq = 16"), backward("MulBackward0", 12)
+    assert lines(*steps, *again) == {2: 5, 5: 5}
+
+
 @pytest.mark.parametrize(
     "names",
     [

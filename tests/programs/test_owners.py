@@ -52,7 +52,8 @@ FOR_EACH = (
 CUB_FILE = "/usr/local/cuda-13.0/include/cub/agent/agent_reduce.cuh"
 THRUST_FILE = "/usr/local/cuda/include/thrust/system/cuda/detail/parallel_for.h"
 YOUR_OWN, CUBLAS, CUDNN_ = YOURS, Owner("vendor", "cuBLAS"), Owner("vendor", "cuDNN")
-PYTORCH, XLA_, CUPY_ = Owner("framework", "PyTorch"), Owner("generated", "XLA"), Owner("generated", "CuPy")
+PYTORCH, XLA_ = Owner("framework", "PyTorch"), Owner("generated", "XLA")
+CUPY_, CUPYS_OWN = Owner("generated", "CuPy"), Owner("framework", "CuPy")
 INDUCTOR, CUB, THRUST = Owner("generated", "TorchInductor"), Owner("framework", "CUB"), Owner("framework", "Thrust")
 CUSPARSE, ATTENTION = Owner("vendor", "cuSPARSE"), Owner("vendor", "memory-efficient attention")
 
@@ -122,10 +123,10 @@ WITH_STACK = [
     ("nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NNT", XLA_GRAPH, CUBLAS),
     ("void cub::DeviceRadixSortOnesweepKernel<int>(T2)", IN_XLA, CUB),
     ("void stream_executor::gpu::xla_fp_comparison<float>(T1 *, T1 *, float)", IN_XLA, Owner("framework", "XLA")),
-    ("cupy_subtract__float32_float32_float32", IN_CUPY, CUPY_),
+    ("cupy_subtract__float32_float32_float32", IN_CUPY, CUPYS_OWN),
     ("haversine_hours", IN_CUPY, CUPY_),
     ("chord", (*IN_CUPY[:3], f"{SITE}/cupy/_core/fusion.{SO}", PYTHON), CUPY_),
-    ("void cub::DeviceReduceKernel<float>(T2)", (f"{SITE}/cupy/cuda/cub.{SO}", PYTHON), Owner("framework", "CuPy")),
+    ("void cub::DeviceReduceKernel<float>(T2)", (f"{SITE}/cupy/cuda/cub.{SO}", PYTHON), CUPYS_OWN),
     ("saxpy", (*CUPY, f"{SITE}/cupy/_core/raw.{SO}", PYTHON), YOUR_OWN),
     ("dense_kernel", IN_TRITON, YOUR_OWN),
     ("triton_poi_fused_add_relu_0", IN_TRITON, INDUCTOR),
@@ -171,6 +172,21 @@ BY_NAME = [
     ("void sgemm_largek_lds64<(bool)1, (bool)0, (int)5>(float *, const float *, const float *, int)", CUBLAS),
     ("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x64x32", CUDNN_),
     ("void cask_plugin__5x_cudnn::xmma__5x_cudnn::init_device_workspace_kernel<float>(T1)", CUDNN_),
+    (
+        "sm90_xmma_depthwise_convolution_wgrad_tiling_f32f32_f32f32_f32_nhwckrsc_nhwc_post_execute_kernel__5x_cudnn",
+        CUDNN_,
+    ),
+    ("conv2d_c1_k1_nhwc", CUDNN_),
+    ("dgrad2d_c1_k1_nhwc_specialized", CUDNN_),
+    (
+        "void convolve_common_engine_float_NHWC<float, float, (int)1024>(int, const T1 *, conv_kernel_common_params)",
+        CUDNN_,
+    ),
+    ("void wgrad_alg0_engine_NHWC<float, (int)128>(int, int, const T1 *, int, T1 *, kernel_grad_params)", CUDNN_),
+    ("void a_kernel_of_tomorrow<float>(const T1 *, cudnn::reduced_divisor, cudnnTensorStruct)", CUDNN_),
+    ("void magma_sgemmEx_kernel<float, __nv_bfloat16>(int, BatchedTensor, T1, cublasLtEpilogue_t, int)", CUBLAS),
+    ("cupy_scan_naive", CUPYS_OWN),
+    ("cupyx_scipy_sparse_dia_tocsc", CUPYS_OWN),
     ("void trsv_ln_exec_up<float, (unsigned int)32>(int, const T1 *, long, T1 *, long, int *)", CUBLAS),
     ("potrf_alg2_set_info(int, int, int *)", Owner("vendor", "cuSOLVER")),
     ("void implicit_convolve_sgemm<float, float, (int)1024>(int, int, int, const T1 *, kernel_conv_params)", CUDNN_),
@@ -193,6 +209,9 @@ BY_NAME = [
     ("void mine::cudnnLike(float *)", YOUR_OWN),
     ("gemv2(float *)", YOUR_OWN),
     ("void sgemm_shared<float>(const cublasHandle *, T1 *)", YOUR_OWN),
+    ("void my_convolve_engine<float>(T1 *)", YOUR_OWN),
+    ("void mine<float>(const T1 *, cudnnHandle_t, conv_params)", YOUR_OWN),
+    ("conv2d_of_mine(float *)", YOUR_OWN),
     ("fusion(float *)", YOUR_OWN),
     ("layer_norm_fusion", YOUR_OWN),
     ("triton_softmax", YOUR_OWN),
@@ -265,7 +284,14 @@ def test_a_backward_pass_has_no_python_frame() -> None:
 @pytest.mark.parametrize(
     ("inside", "name", "files", "native", "owner"),
     [
-        ("aten::conv2d, seq = 7", "void a_kernel_of_tomorrow<float>(T1 *)", (), (), PYTORCH),
+        ("aten::conv2d, seq = 7", "void a_kernel_of_tomorrow<float>(T1 *)", (), (), CUDNN_),
+        ("aten::cudnn_convolution, op_id = 7", "conv_of_tomorrow", (), (), CUDNN_),
+        ("aten::_scaled_dot_product_cudnn_attention_backward, op_id = 7", "attention_of_tomorrow", (), (), CUDNN_),
+        ("aten::convolution_backward", "void at::native::<unnamed>::conv_depthwise2d<float>()", (), (), PYTORCH),
+        ("aten::addmm, seq = 7", "gemm_of_tomorrow", (), (), CUBLAS),
+        ("aten::bmm, seq = 7", "void gemm_of_tomorrow<float>(T1 *)", (), (), CUBLAS),
+        ("aten::mmul_of_tomorrow, seq = 7", "gemm_of_tomorrow", (), (), PYTORCH),
+        ("aten::sort, seq = 7", "sort_of_tomorrow", (), (), PYTORCH),
         ("aten::conv2d, seq = 7", "nvjet_sm90_tst_64x32", (), (), CUBLAS),
         ("aten::add", "dense_kernel", (MINE,), (), YOUR_OWN),
         ("aten::add", "void mine(float *)", (), (RUNTIME, "/home/me/mine.so"), YOUR_OWN),
@@ -285,7 +311,7 @@ def test_what_an_operator_of_pytorch_launches_is_not_the_users(
 @pytest.mark.parametrize(
     ("file", "owner"),
     [
-        (f"{SITE}/cupy/linalg/_decomposition.py", Owner("framework", "CuPy")),
+        (f"{SITE}/cupy/linalg/_decomposition.py", CUPYS_OWN),
         (f"{SITE}/flash_attn/flash_attn_interface.py", Owner("vendor", "FlashAttention")),
         (f"{SITE}/some_package/ops.py", Owner("framework", "some_package")),
         (f"{SITE}/numba_cuda/numba/cuda/dispatcher.py", YOUR_OWN),
@@ -319,7 +345,7 @@ def test_what_a_graph_of_xla_launches_is_not_the_users() -> None:
 def test_the_innermost_range_of_a_launch_counts() -> None:
     profile = make_profile(*[Launch(instructions=())] * 2)
     names = pd.Series(["kernel_of_tomorrow", "mine"], dtype="string")
-    ranges = {0: ("step", "aten::linear, seq = 3", "aten::addmm, seq = 3"), 1: ("aten::linear, seq = 3", "mine::scale")}
+    ranges = {0: ("step", "aten::linear, seq = 3", "aten::topk, seq = 3"), 1: ("aten::linear, seq = 3", "mine::scale")}
     given = replace(profile, launches=profile.launches.assign(demangled=names), nvtx_ranges=ranges)
     assert owners_of(given) == [PYTORCH, YOURS]
 

@@ -17,5 +17,5 @@ edges = cupy.hypot(cupyx.scipy.ndimage.sobel(smooth, 0), cupyx.scipy.ndimage.sob
 spectrum = cupy.abs(cupy.fft.rfft2(edges)) ** 2
 order = cupy.sort(spectrum.ravel())[::-1]
 counts, _ = cupy.histogram(cupy.log1p(spectrum), bins=64)
-mixed = cupy.fuse(lambda a, b: cupy.sqrt(a * a + b) * 0.5)(image, smooth)
+mixed = cupy.fuse(kernel_name="mixed")(lambda a, b: cupy.sqrt(a * a + b) * 0.5)(image, smooth)
 print(float(order[:16].sum()), int(counts.max()), float(mixed.mean()))
