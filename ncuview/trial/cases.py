@@ -1,6 +1,7 @@
 """The cases that a variant is verified on: sizes and contents of inputs -> the job of ``launcher/variants.py``.
 
-``further_sizes`` gives other sizes at which the original's launch is defined, and ``job_of`` the job for one of them.
+``further_sizes`` gives other sizes at which the original's launch is defined, ``smallest_size`` the smallest of them,
+and ``job_of`` the job for one of them.
 """
 
 from __future__ import annotations
@@ -65,17 +66,62 @@ def further_sizes(kernel: Kernel) -> list[Sizes]:
     A size that a macro of the source repeats stays: its arrays would have another extent than the code. So does one
     that a template argument depends on: the source instantiates it for its own size.
     """
-    source = kernel.path.read_text(encoding="utf-8", errors="surrogateescape")
-    macros = re.findall(r"^[ \t]*#[ \t]*define[^\n]*", source, re.MULTILINE)
-    free = [
-        name
-        for name, value in sorted(kernel.text.sizes.items(), key=lambda each: -abs(each[1]))
-        if not any(re.search(rf"\b{value}\b", line) for line in macros)
-    ]
+    free = _free(kernel)
     odd = (kernel.text.sizes | {name: kernel.text.sizes[name] // 2 + add} for name in free for add in _ODD)
     even = (kernel.text.sizes | {name: kernel.text.sizes[name] // divisor} for divisor in (2, 4, 8) for name in free)
     valid = [next(_defined(kernel, odd), None), *_defined(kernel, even)]
     return [sizes for sizes in valid if sizes is not None][:FURTHER]
+
+
+def smallest_size(kernel: Kernel, variant: Kernel) -> Sizes | None:
+    """The smallest size at which the launches of a kernel and its variant are defined; None where only its own is.
+
+    An edit that is right from some size on, such as a loop that always has a second round, is wrong there. Grid and
+    arrays shrink; blocks, contents of the inputs and other arguments stay.
+    """
+    own = launch_of(kernel)
+    found = own.sizes
+    for name in _free(kernel):
+        halves = (
+            {**found, name: own.sizes[name] >> bits} for bits in reversed(range(1, abs(found[name]).bit_length()))
+        )
+        before = _extents(launch_of(kernel, found))
+        common = (sizes for sizes in _defined(kernel, halves) if _is_defined(variant, sizes))
+        launches = (launch_of(kernel, sizes) for sizes in common)
+        smaller = (
+            launch.sizes
+            for launch in launches
+            if (launch.block, _contents(launch)) == (own.block, _contents(own)) and _extents(launch) != before
+        )
+        found = next(smaller, found)
+    return found if found != own.sizes else None
+
+
+def _is_defined(kernel: Kernel, sizes: Sizes) -> bool:
+    try:
+        launch_of(kernel, sizes)
+    except KernelFileError:
+        return False
+    return True
+
+
+def _extents(launch: Launch) -> tuple[object, ...]:
+    return (launch.grid, *(tuple(each["shape"]) for each in launch.args if "shape" in each))
+
+
+def _contents(launch: Launch) -> list[object]:
+    return [each.get("below") for each in launch.args]
+
+
+def _free(kernel: Kernel) -> list[str]:
+    """The sizes that no macro of the source repeats, the largest first."""
+    source = kernel.path.read_text(encoding="utf-8", errors="surrogateescape")
+    macros = re.findall(r"^[ \t]*#[ \t]*define[^\n]*", source, re.MULTILINE)
+    return [
+        name
+        for name, value in sorted(kernel.text.sizes.items(), key=lambda each: -abs(each[1]))
+        if not any(re.search(rf"\b{value}\b", line) for line in macros)
+    ]
 
 
 def _defined(kernel: Kernel, candidates: Iterator[Sizes]) -> Iterator[Sizes]:

@@ -24,6 +24,7 @@ from ncuview.records.diagnosis import Finding, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.cases import Build, Reordering, job_of
+from ncuview.trial.lanes import missing_lanes, new_mask
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of, remembered
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import Timing
@@ -140,7 +141,9 @@ class KernelFileBench:
         return judged_times(times["before"], times["after"], floor_ns)
 
     def check(self, before: Build, after: Build, edit: Edit) -> Verification:
-        """Whether a version computes what the one before the edit does: outputs, memory, races and counters."""
+        """Whether a version computes what the one before the edit does: outputs, memory, races, lanes and counters."""
+        if mask := new_mask(edit):
+            return Verification("unproven", "lanes", mask)
         found = verify(
             before,
             after,
@@ -194,6 +197,8 @@ class KernelFileBench:
         launch = launch_of(after.kernel)
         if wrong := wrong_launches(launch, 1, now.launches) or dropped(was, now, arrays_of(launch)):
             return replace(verified, verdict="refuted", check="work", reason=wrong)
+        if missing := missing_lanes(was, now):
+            return replace(verified, verdict="unproven", check="lanes", reason=missing)
         return replace(verified, passed=(*verified.passed, "its launch, stores and reads by counters"))
 
     def _code_of(self, version: Build) -> KernelCode:

@@ -23,6 +23,7 @@ from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
+from ncuview.trial.lanes import missing_lanes, new_mask
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
 from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
 from ncuview.trial.search import NotBuilt, NotTimed, gain_of
@@ -164,6 +165,8 @@ class ProgramBench:
 
     def check(self, before: ProgramVersion, after: ProgramVersion, edit: Edit) -> Verification:
         """Whether a version does what the one before the edit does: its results, its launches, and its memory."""
+        if mask := new_mask(edit):
+            return Verification("unproven", "lanes", mask)
         try:
             for version in (before, after):
                 while len(version.results) < 2:
@@ -265,6 +268,8 @@ class ProgramBench:
             )
         if wrong := dropped(was, now, None):
             return replace(verified, verdict="refuted", check="work", reason=wrong)
+        if missing := missing_lanes(was, now):
+            return replace(verified, verdict="unproven", check="lanes", reason=missing)
         return replace(verified, passed=(*verified.passed, "its stores and loads by counters"))
 
     def _code_of(self, version: ProgramVersion) -> KernelCode:

@@ -20,6 +20,7 @@ from ncuview.metrics.instruction_table import Executed
 from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.records.profile import Extent, Profile
 from ncuview.sass.code import positions_of
+from ncuview.sass.instruction import Instruction
 from ncuview.trial.guards import WORK
 
 _COUNTERS = (
@@ -35,6 +36,10 @@ _COUNTERS = (
 )
 COUNTED = (*_COUNTERS, *WORK)
 """What is counted of a launch."""
+LANES = "lanes of shuffles"
+"""How many lanes of a warp execute one of its shuffles at least, on average; of launches that execute shuffles."""
+_SHUFFLES = frozenset({"SHFL", "MATCH"})
+"""Other exchanges between lanes are also the compiler's, which sums the atomics of the lanes that are there."""
 _LOADS, _STORES = "global loads", "global stores"
 COMPARED = (_LOADS, _STORES, "dram_bytes_read")
 """What ``dropped`` compares."""
@@ -55,7 +60,8 @@ class Counted:
     Attributes:
         launches: Kernel, grid and block of each launch in the profile, of which the first is counted.
         amounts: Of ``COUNTED``: counters by the short names of ``ncuview.metrics.names``, and the executed work of each
-            kind of ``guards.WORK``, summed over threads: bytes of accesses, or operations. What is unknown is missing.
+            kind of ``guards.WORK``, summed over threads: bytes of accesses, or operations; and ``LANES``. What is
+            unknown is missing.
     """
 
     launches: tuple[tuple[str, Extent, Extent], ...]
@@ -84,16 +90,22 @@ def counted(profile: Profile) -> Counted:
 
 
 def _executed(executed: Executed) -> dict[str, float]:
-    """The work of each kind that threads executed, without those whose predicate was false."""
-    metric = OF_INSTRUCTIONS["active_threads"]
-    if not executed.is_complete(metric):
+    """The work of each kind that threads executed, without those whose predicate was false, and ``LANES``."""
+    metrics = [OF_INSTRUCTIONS[name] for name in ("active_threads", "threads", "executions")]
+    if not all(map(executed.is_complete, metrics)):
         return {}
-    threads, code, found = executed[metric], executed.code, dict.fromkeys(WORK, 0.0)
+    active, threads, executions = (executed[metric] for metric in metrics)
+    code, found = executed.code, dict.fromkeys(WORK, 0.0)
     for work, asked in WORK.items():
         for position in positions_of(code, asked):
             memory = code.instructions[position].memory
-            found[work] += float(threads[position]) * (max(1, memory.bytes) if memory is not None else 1)
-    return found
+            found[work] += float(active[position]) * (max(1, memory.bytes) if memory is not None else 1)
+    shuffles = [at for at in positions_of(code, _is_shuffle) if executions[at]]
+    return found | ({LANES: float(min(threads[shuffles] / executions[shuffles]))} if shuffles else {})
+
+
+def _is_shuffle(each: Instruction) -> bool:
+    return each.base_opcode in _SHUFFLES
 
 
 def arrays_of(launch: Launch) -> Arrays:

@@ -188,7 +188,7 @@ SEEDS = (
     Seed(
         "an early return before a barrier", "reduce_v1",
         {"smem[threadIdx.x] = d_idata[idx];": "float loaded = d_idata[idx];\n    smem[threadIdx.x] = loaded;"},
-        {"smem[threadIdx.x] = d_idata[idx];": "smem[threadIdx.x] = d_idata[idx];\n    if (threadIdx.x % 2) return;"},
+        {"smem[threadIdx.x] = d_idata[idx];": "if (threadIdx.x % 2) return;\n    smem[threadIdx.x] = d_idata[idx];"},
         ["synccheck", "outputs", "racecheck"],
     ),
     Seed(
