@@ -1,13 +1,14 @@
 """The cases that a variant is verified on: sizes and contents of inputs -> the job of ``launcher/variants.py``.
 
-``further_sizes`` gives other sizes at which the original's launch is defined, ``smallest_size`` the smallest of them,
-and ``job_of`` the job for one of them.
+``further_sizes`` gives other sizes at which the original's launch is defined, ``small_sizes`` the smallest of them, and
+``job_of`` the job for one of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,8 @@ from ncuview.catalogue.launcher.inputs import PATTERNS
 
 FURTHER = 2
 """Sizes in addition to the file's own."""
+ROUNDS = 3
+"""Multiples of the smallest size."""
 ORDERS = 8
 """Orders of summation that the original is run in."""
 _ODD = (13, 1, 7)
@@ -73,44 +76,45 @@ def further_sizes(kernel: Kernel) -> list[Sizes]:
     return [sizes for sizes in valid if sizes is not None][:FURTHER]
 
 
-def smallest_size(kernel: Kernel, variant: Kernel) -> Sizes | None:
-    """The smallest size at which the launches of a kernel and its variant are defined; None where only its own is.
+def small_sizes(kernel: Kernel, variant: Kernel) -> list[Sizes]:
+    """The smallest size at which a kernel and its variant can be launched, and its multiples: one to three rounds.
 
-    An edit that is right from some size on, such as a loop that always has a second round, is wrong there. Grid and
-    arrays shrink; blocks, contents of the inputs and other arguments stay.
+    An edit that is right from some number of rounds of a loop on, or up to one, is wrong there. Grid and arrays shrink;
+    blocks, contents of the inputs and other arguments stay.
     """
     own = launch_of(kernel)
-    found = own.sizes
+    least = own
     for name in _free(kernel):
-        halves = (
-            {**found, name: own.sizes[name] >> bits} for bits in reversed(range(1, abs(found[name]).bit_length()))
+        halves = range(1, abs(own.sizes[name]).bit_length())
+        shrunk = (
+            launch
+            for bits in reversed(halves)
+            if (launch := _small(own, variant, {**least.sizes, name: own.sizes[name] >> bits}))
         )
-        before = _extents(launch_of(kernel, found))
-        common = (sizes for sizes in _defined(kernel, halves) if _is_defined(variant, sizes))
-        launches = (launch_of(kernel, sizes) for sizes in common)
-        smaller = (
-            launch.sizes
-            for launch in launches
-            if (launch.block, _contents(launch)) == (own.block, _contents(own)) and _extents(launch) != before
-        )
-        found = next(smaller, found)
-    return found if found != own.sizes else None
+        least = next((launch for launch in shrunk if _extents(launch) != _extents(least)), least)
+    shrunk_names = [name for name, size in own.sizes.items() if least.sizes[name] != size]
+    multiples = (
+        {**least.sizes, **{name: times * least.sizes[name] for name in shrunk_names}} for times in range(1, ROUNDS + 1)
+    )
+    return [sizes for sizes in multiples if sizes != own.sizes and _small(own, variant, sizes)]
 
 
-def _is_defined(kernel: Kernel, sizes: Sizes) -> bool:
-    try:
-        launch_of(kernel, sizes)
-    except KernelFileError:
-        return False
-    return True
+def _small(own: Launch, variant: Kernel, sizes: Sizes) -> Launch | None:
+    """The kernel's launch at these sizes, if its variant has one there and only grid and arrays are others."""
+    with suppress(KernelFileError):
+        launch_of(variant, sizes)
+        launch = launch_of(own.kernel, sizes)
+        return launch if _fixed(launch) == _fixed(own) else None
+    return None
 
 
 def _extents(launch: Launch) -> tuple[object, ...]:
     return (launch.grid, *(tuple(each["shape"]) for each in launch.args if "shape" in each))
 
 
-def _contents(launch: Launch) -> list[object]:
-    return [each.get("below") for each in launch.args]
+def _fixed(launch: Launch) -> tuple[object, ...]:
+    """What stays at other sizes: the block, template arguments, and what inputs hold."""
+    return launch.block, launch.template, [each.get("below") for each in launch.args]
 
 
 def _free(kernel: Kernel) -> list[str]:

@@ -1,6 +1,6 @@
 """Show that a variant of a kernel computes what the original does: verified, refuted or unproven.
 
-``verify`` runs both on five inputs and four sizes, in fresh poisoned memory between guard bands, and under
+``verify`` runs both on five inputs and six sizes, in fresh poisoned memory between guard bands, and under
 compute-sanitizer -> ``Verification``. ``wrong_launches`` compares a profile with the launch that was meant.
 """
 
@@ -16,7 +16,7 @@ from ncuview.base.errors import CompileFailed, KernelFileError
 from ncuview.catalogue.kernels import Launch, Sizes
 from ncuview.catalogue.launcher.inputs import PATTERNS, RUNS
 from ncuview.records.profile import Extent
-from ncuview.trial.cases import Build, Reordering, further_sizes, job_of, shown, smallest_size
+from ncuview.trial.cases import Build, Reordering, further_sizes, job_of, shown, small_sizes
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
 
 Verdict = Literal["verified", "refuted", "unproven"]
@@ -155,19 +155,21 @@ def verify(
         sanitizer: Does a job under a tool of compute-sanitizer.
         reordered: The floating-point sums that the change reorders; without any, outputs must have equal bytes.
         sizes: The sizes to compare at, the first of which the original must run at; the file's own,
-            ``further_sizes`` and ``smallest_size`` where it is None.
-        at_once: Makes the runs of compute-sanitizer at once, since none is timed; None to make them in turn.
+            ``further_sizes`` and ``small_sizes`` where it is None.
+        at_once: Makes runs of small sizes, and those of compute-sanitizer, at once, since none is timed; None to make
+            them in turn.
     """
     tried = [original.kernel.text.sizes, *further_sizes(original.kernel)] if sizes is None else sizes
-    tiny = smallest_size(original.kernel, variant.kernel) if sizes is None else None
     seen = _Seen()
     try:
-        usable = _compared(original, variant, [*tried, *filter(None, [tiny])], process, reordered, seen)
-        # The smallest size of all has one block, most often, in which tools see less than elsewhere.
-        small = min((each for each in usable if each != tiny), key=lambda each: sum(map(abs, each.values())))
+        usable = _compared(original, variant, tried, process, reordered, seen)
+        if sizes is None:
+            _compared_small(original, variant, process, reordered, seen, at_once or _in_turn)
+        # In a launch of one block, as small sizes have, tools see less.
+        smallest = min(usable, key=lambda each: sum(map(abs, each.values())))
         _sanitized(
-            [job_of({_ORIGINAL: each}, small, patterns=("random",)) for each in (original, variant)],
-            shown(small),
+            [job_of({_ORIGINAL: each}, smallest, patterns=("random",)) for each in (original, variant)],
+            shown(smallest),
             sanitizer,
             at_once,
         )
@@ -202,6 +204,40 @@ def _compared(
         else:
             seen.unused.append(f"{shown(sizes)}: {reason}")
     return usable
+
+
+def _compared_small(
+    original: Build,
+    variant: Build,
+    process: Process,
+    reordered: Sequence[Reordering],
+    seen: _Seen,
+    at_once: AtOnce,
+) -> None:
+    """Raise ``_Decided`` where they differ at a small size; one that cannot be used is left out."""
+    sizes = small_sizes(original.kernel, variant.kernel)
+    apart = [_Seen() for _ in sizes]
+    decided: dict[int, _Decided] = {}
+
+    def compare(number: int) -> None:
+        try:
+            if reason := _same_at(original, variant, sizes[number], process, reordered, apart[number]):
+                apart[number].unused.append(f"{shown(sizes[number])}: {reason}")
+        except _Decided as found:
+            decided[number] = found
+
+    at_once([partial(compare, number) for number in range(len(sizes))])
+    for each in apart:
+        seen.cases += each.cases
+        seen.unused += each.unused
+        seen.largest_allowed = max(seen.largest_allowed, each.largest_allowed)
+    for number in sorted(decided):
+        raise decided[number]
+
+
+def _in_turn(calls: Sequence[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
 
 
 def _same_at(

@@ -15,7 +15,7 @@ from ncuview.base.errors import CompileFailed
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.launcher.inputs import PATTERNS
-from ncuview.trial.cases import Build, Reordering, further_sizes, job_of, smallest_size
+from ncuview.trial.cases import Build, Reordering, further_sizes, job_of, small_sizes
 from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.verify import Answer, verify, wrong_launches
 from tests.trial.emulated import FINDINGS, Source
@@ -96,7 +96,7 @@ def test_no_objection_is_verified_with_its_cases() -> None:
     found = verified()
     assert (found.verdict, found.check, found.reason) == ("verified", "", "")
     assert [case for case in found.cases if case.startswith("n = 8192")] == [f"n = 8192, {each}" for each in PATTERNS]
-    assert len(found.cases) == 4 * len(PATTERNS)
+    assert len(found.cases) == 6 * len(PATTERNS)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_further_size_at_which_the_original_fails_is_left_out() -> None:
     found = verify(build(), build(), at, clean)
     assert found.verdict == "verified"
     assert len(found.cases) == len(PATTERNS)
-    assert [each.partition(":")[0] for each in found.unused] == ["n = 4096", "n = 2048", "n = 32"]
+    assert [each.partition(":")[0] for each in found.unused] == ["n = 4096", "n = 2048", "n = 32", "n = 64", "n = 96"]
 
 
 def test_contents_that_the_original_does_not_take_are_left_out() -> None:
@@ -323,32 +323,36 @@ def test_further_sizes_are_defined_and_one_is_no_multiple_where_the_launch_allow
     assert further_sizes(find_kernel("emptyKernel")) == [{"threads": 29}, {"threads": 16}]
 
 
-def test_the_smallest_size_keeps_blocks_and_contents() -> None:
+def test_small_sizes_keep_blocks_and_contents() -> None:
     transpose, histogram = find_kernel("transposeNaive"), find_kernel("histogram_global")
-    assert smallest_size(transpose, transpose) == {"n": 32}
-    assert smallest_size(histogram, histogram) == {"n": 1, "values": 256, "blocks": 1}
+    assert small_sizes(transpose, transpose) == [{"n": 32}, {"n": 64}, {"n": 96}]
+    assert small_sizes(histogram, histogram)[:2] == [
+        {"n": 1, "values": 256, "blocks": 1},
+        {"n": 2, "values": 256, "blocks": 2},
+    ]
     nothing = find_kernel("emptyKernel")
-    assert smallest_size(nothing, nothing) is None
+    assert small_sizes(nothing, nothing) == []
 
 
-def test_the_smallest_size_is_one_at_which_the_variant_has_a_launch(tmp_path: Path) -> None:
+def test_small_sizes_are_those_at_which_the_variant_has_a_launch(tmp_path: Path) -> None:
     kernel = find_kernel("count_global")
     variant = edited(kernel, tmp_path, '["n / 256"]', '["n / 1024"]')
-    assert (smallest_size(kernel, kernel), smallest_size(kernel, variant)) == ({"n": 256}, {"n": 1024})
+    assert [each["n"] for each in small_sizes(kernel, kernel)] == [256, 512, 768]
+    assert [each["n"] for each in small_sizes(kernel, variant)] == [1024, 2048, 3072]
 
 
-def test_an_edit_that_is_wrong_at_the_smallest_size_alone_is_refuted() -> None:
-    def tiny(job: Mapping[str, Any]) -> Answer:
-        return Answer(lines_of(job, wrong_variant if job["cases"][0]["name"].startswith("n = 32,") else same))
-
+@pytest.mark.parametrize("at_once", [None, lambda calls: [call() for call in reversed(calls)]])
+def test_an_edit_that_is_wrong_in_its_second_round_alone_is_refuted(at_once: Any) -> None:
     def wrong_variant(line: Line) -> Line:
         return wrong(line) if line["key"] == "variant" else line
 
-    def same(line: Line) -> Line:
-        return line
+    def second(job: Mapping[str, Any]) -> Answer:
+        is_second = job["cases"][0]["name"].startswith("n = 64,")
+        return Answer(lines_of(job, wrong_variant if is_second else lambda line: line))
 
-    found = verify(build(), build(), tiny, clean)
-    assert (found.verdict, found.check) == ("refuted", "outputs")
+    found = verify(build(), build(), second, clean, at_once=at_once)
+    assert (found.verdict, found.check, found.counterexample.case) == ("refuted", "outputs", "n = 64, random")  # type: ignore[union-attr]
+    assert len(found.cases) == 5 * len(PATTERNS)
 
 
 def test_a_size_for_which_the_original_has_no_template_instance_is_left_out() -> None:

@@ -49,6 +49,8 @@ WITHOUT_EFFECT = {
     " reads within the warp",
     "shortRowsByWarp: Process 4 elements per thread: a dropped barrier 0": "nothing is shared",
     "shortRowsByWarp: Process 4 elements per thread: a barrier of a warp instead of the block 0": "nothing is shared",
+    "count_warp: Process 4 elements per thread: a dropped barrier 0": "nothing is shared",
+    "count_warp: Process 4 elements per thread: a barrier of a warp instead of the block 0": "nothing is shared",
     "mayAlias: Access in and out in vectors of 4 elements: a vector access after the end 0": MULTIPLE,
     "mayAlias: Access in and out in vectors of 4 elements: <= instead of < 0": MULTIPLE,
     "constRestrict: Access in and out in vectors of 4 elements: a vector access after the end 0": MULTIPLE,
