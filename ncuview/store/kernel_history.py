@@ -36,7 +36,8 @@ _KEY = (
 _NAME_OF = "function || coalesce(template_arguments, '')"
 _TIMED = "l.duration_ns > 0 AND l.waits_for_peers IS NOT TRUE"
 """Which launches the views ``timed`` and ``history`` have."""
-_CODES = "list_sort(coalesce(list(DISTINCT l.code) FILTER (l.code IS NOT NULL AND {}), []))"
+_CODES = "list_sort(list_distinct(coalesce(list(l.code) FILTER ({}), [])))"
+"""The distinct ones; list(DISTINCT) would group all launches once more."""
 _SHOWN_VALUES = 3
 _VARYING_FROM = 3
 """An exact counter that changes at this many successive points, and at no point stays, varies from run to run."""
