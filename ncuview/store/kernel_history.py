@@ -22,7 +22,7 @@ from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import Seen, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
-from ncuview.store.questions import OF_NAME, SHAPE, SPLIT, cell, names_of, unknown_kernel
+from ncuview.store.questions import OF_NAME, SPLIT, cell, names_of, unknown_kernel
 from ncuview.store.schema import TABLE
 
 CYCLES = "sm__cycles_elapsed.max"
@@ -30,8 +30,8 @@ CYCLES = "sm__cycles_elapsed.max"
 _NAME = re.compile(r"\w[\w.]*")
 """Metrics of other names are not ncu's, and are left out."""
 _KEY = (
-    f"l.clock_control, l.cache_control, l.replay_mode, l.gpu, l.function, l.template_arguments, {SHAPE}, "
-    "l.point, l.cuda_version, l.ncu_version"
+    "l.clock_control, l.cache_control, l.replay_mode, l.gpu, l.function, l.template_arguments, "
+    "l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.point, l.cuda_version, l.ncu_version"
 )
 _NAME_OF = "function || coalesce(template_arguments, '')"
 _TIMED = "l.duration_ns > 0 AND l.waits_for_peers IS NOT TRUE"
@@ -196,8 +196,7 @@ class _Launches:
         """Aggregates over the launches of each point and their metrics."""
         rows = self._store.sql(
             f"SELECT {_KEY}, {', '.join(aggregates)} FROM (SELECT * FROM launches WHERE {self._condition}) AS l "  # noqa: S608
-            "LEFT JOIN (SELECT * FROM metrics WHERE kernel IN $kernels) AS m ON l.report = m.report "
-            "AND l.launch = m.launch AND l.kernel = m.kernel AND l.gpu IS NOT DISTINCT FROM m.gpu GROUP BY ALL",
+            "LEFT JOIN (SELECT * FROM metrics WHERE kernel IN $kernels) AS m USING (report, launch) GROUP BY ALL",
             **self._values,
         )
         keys = len(rows.columns) - len(aggregates)
@@ -228,7 +227,8 @@ class _Launches:
         series: defaultdict[Series, list[AtPoint]] = defaultdict(list)
         for at in found:
             if at.launches:
-                clock, cache, replay, gpu, _, _, grid, block, *_ = at.key
+                clock, cache, replay, gpu, _, _, *sizes = at.key
+                grid, block = _shape(sizes[:3]), _shape(sizes[3:6])
                 of = Series(Settings(clock, cache, replay), gpu, now.get(at.name, at.name), grid, block)
                 series[of].append(at)
         for points in series.values():
@@ -245,6 +245,10 @@ class _Launches:
             for name, each in zip(names, cells, strict=True):
                 values[name][key] = tuple(each or ())
         return values
+
+
+def _shape(sizes: Sequence[int | None]) -> str:
+    return "x".join(str(size) for size in sizes if size is not None)
 
 
 def _histories(points: Sequence[AtPoint], launches: _Launches) -> Iterator[tuple[str, list[Seen]]]:
