@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncuview.store.change_points import LEAST_POINTS, PERMUTATIONS, Numbers, counter_changes, time_changes
+from ncuview.store.change_points import LEAST_POINTS, PERMUTATIONS, Numbers, Seen, counter_changes, time_changes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,7 +127,8 @@ def counters(series: int, seed: int = 3) -> tuple[int, int, int]:
             values[at] = value
         unknown = np.flatnonzero(chance.random(POINTS) < 0.1)
         points = [
-            np.full(1, np.nan) if at in unknown else np.full(chance.integers(1, 4), values[at]) for at in range(POINTS)
+            Seen((), 0) if at in unknown else Seen((float(values[at]),), int(chance.integers(1, 4)))
+            for at in range(POINTS)
         ]
         known = [at for at in range(POINTS) if at not in unknown]
         expected = {after for before, after in pairwise(known) if values[before] != values[after]}

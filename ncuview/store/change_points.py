@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,15 @@ _WANDER_LEVEL = 0.01
 _WANDER_PERMUTATIONS = 499
 _OF_CLOCK = 0.5
 """The share of a step that a change of the clock must explain."""
+
+
+class Seen(NamedTuple):
+    """An exact counter at a point."""
+
+    values: tuple[float, ...]
+    """The distinct values of the launches, ascending; none where they are unknown."""
+    launches: int
+    """How many launches have a value."""
 
 
 @dataclass(frozen=True)
@@ -86,26 +96,20 @@ class TimeChanges:
     """The points of steps that follow the clock; these are not reported as steps."""
 
 
-def counter_changes(points: Sequence[Numbers]) -> tuple[CounterChange, ...]:
+def counter_changes(points: Sequence[Seen]) -> tuple[CounterChange, ...]:
     """The changes of an exact counter.
 
     Launches of one kernel with one configuration may have different arguments, hence several values at a point. Where a
     point has more or fewer launches than the one before, values that are only added or only missing are no change.
-
-    Args:
-        points: For each point the values of its launches, shape (launches,); NaN or empty where unknown.
     """
     found: list[CounterChange] = []
-    before: tuple[float, ...] = ()
-    launches = 0
-    for at, values in enumerate(points):
-        known = values[~np.isnan(values)]
-        if not known.size:
+    before = Seen((), 0)
+    for at, now in enumerate(points):
+        if not now.values:
             continue
-        after = tuple(np.unique(known).tolist())
-        if before and _differ(before, after, same_count=known.size == launches):
-            found.append(CounterChange(at, before, after))
-        before, launches = after, known.size
+        if before.values and _differ(before.values, now.values, same_count=now.launches == before.launches):
+            found.append(CounterChange(at, before.values, now.values))
+        before = now
     return tuple(found)
 
 

@@ -16,9 +16,11 @@ from ncuview.store.batches import File, file_name
 from ncuview.store.place import Place
 from ncuview.store.schema import TABLE, TableName, arrow_schema
 
-ROWS_OF_GROUP = 8_192
-"""The rows of a row group. A question about one kernel reads the groups that have it: with DuckDB's own 122,880 rows it
-reads most of a file. Smaller groups cost time when all are read."""
+ROWS_OF_GROUP = 32_768
+"""The rows of a row group. Each group costs time when all are read; of larger ones, a question about one kernel reads
+most of a file."""
+ROWS_OF_METRICS = 8_192
+"""Those of the table ``metrics``: its many columns are read for one kernel."""
 _ORDER = ("kernel", "report", "launch", "call")
 
 
@@ -35,15 +37,23 @@ def write_tables(place: Place, batch: str, tables: Mapping[TableName, Sequence[p
             rows = everything.filter(_equals("gpu", gpu) & _equals("month", month))
             table = _finished(name, rows)
             file = File(name, file_name(name, gpu, month, batch), len(table), _metrics(name, table))
-            place.write(file.name, parquet(table))
+            place.write(file.name, parquet(name, table))
             files.append(file)
     return tuple(files)
 
 
-def parquet(table: pa.Table) -> bytes:
-    """A table as a Parquet file."""
+def parquet(name: TableName, table: pa.Table) -> bytes:
+    """A table as a Parquet file.
+
+    Most questions read a few columns of all launches. LZ4 takes less time to unpack than zstd, and so do numbers
+    without a dictionary, as times do not repeat. Metrics take most of the space; many repeat.
+    """
     target = BytesIO()
-    pq.write_table(table, target, compression="zstd", row_group_size=ROWS_OF_GROUP)
+    if name == "metrics":
+        pq.write_table(table, target, compression="zstd", row_group_size=ROWS_OF_METRICS)
+    else:
+        repeated = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+        pq.write_table(table, target, compression="lz4", row_group_size=ROWS_OF_GROUP, use_dictionary=repeated)
     return target.getvalue()
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ import numpy as np
 
 from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
-from ncuview.store.change_points import Numbers, TimeChanges, counter_changes, time_changes
+from ncuview.store.change_points import Seen, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
-from ncuview.store.questions import OF_NAME, SHAPE, SPLIT, cell, names_of, unknown_kernel
+from ncuview.store.questions import OF_NAME, SPLIT, cell, names_of, unknown_kernel
 from ncuview.store.schema import TABLE
 
 CYCLES = "sm__cycles_elapsed.max"
@@ -30,9 +30,14 @@ CYCLES = "sm__cycles_elapsed.max"
 _NAME = re.compile(r"\w[\w.]*")
 """Metrics of other names are not ncu's, and are left out."""
 _KEY = (
-    f"l.clock_control, l.cache_control, l.replay_mode, l.gpu, l.function, l.template_arguments, {SHAPE}, "
-    "l.point, l.cuda_version, l.ncu_version"
+    "l.clock_control, l.cache_control, l.replay_mode, l.gpu, l.function, l.template_arguments, "
+    "l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.point, l.cuda_version, l.ncu_version"
 )
+_NAME_OF = "function || coalesce(template_arguments, '')"
+_TIMED = "l.duration_ns > 0 AND l.waits_for_peers IS NOT TRUE"
+"""Which launches the views ``timed`` and ``history`` have."""
+_CODES = "list_sort(list_distinct(coalesce(list(l.code) FILTER ({}), [])))"
+"""The distinct ones; list(DISTINCT) would group all launches once more."""
 _SHOWN_VALUES = 3
 _VARYING_FROM = 3
 """An exact counter that changes at this many successive points, and at no point stays, varies from run to run."""
@@ -58,16 +63,38 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class AtPoint:
-    """A series at a point."""
+    """The launches of a kernel at a point, of one series."""
 
-    point: Point
+    key: tuple[Any, ...]
+    """The columns of _KEY."""
+    kernel: str
+    """The bare name."""
+    all_codes: tuple[int, ...]
+    """The hashes of their machine code, ascending; none where they are unknown."""
     created: datetime | None
+    """Of the first launch whose time says something; so are number, time and codes of these launches."""
     launches: int
     time_ns: float
     codes: tuple[int, ...]
-    """The hashes of the machine code of the launches; none where they are unknown."""
-    key: tuple[Any, ...]
-    """That of the rows in the store."""
+    clock: float | None
+    """The median of all launches; None where it is unknown."""
+    bounds: tuple[Any, ...]
+    """Of each exact counter the smallest value, the largest, and how many launches have it."""
+
+    @property
+    def point(self) -> Point:
+        """Where it is in a series."""
+        return Point(*self.key[-len(Point._fields) :])
+
+    @property
+    def function(self) -> str:
+        """The name with namespaces."""
+        return str(self.key[4])
+
+    @property
+    def name(self) -> str:
+        """The name with namespaces and template arguments."""
+        return f"{self.key[4]}{self.key[5] or ''}"
 
 
 def history(store: Store, kernel: str, limit: int) -> Answer:
@@ -81,20 +108,19 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    identity = _Identity(store, kernel)
-    series = _series(store, identity)
-    counters = _Counters(store, identity)
+    launches = _Launches(store, kernel)
+    series = launches.series
     ordered = sorted(series, key=lambda each: -sum(at.launches * at.time_ns for at in series[each]))
     notes = [SPLIT] if len({each.settings for each in series}) > 1 else []
     notes += [
-        f"{old} has the machine code of {new} at other points: it is the same kernel." for old, new in identity.renamed
+        f"{old} has the machine code of {new} at other points: it is the same kernel." for old, new in launches.renamed
     ]
     tables = []
     for each in ordered[: limit or None]:
         points = series[each]
-        found = _times(points, counters)
+        found = _times(points)
         notes += _remarks(each, points, found)
-        counted, varied = _counter_rows(points, counters)
+        counted, varied = _counter_rows(points, launches)
         changes = sorted([*_time_rows(points, found), *counted], key=lambda change: change.at)
         if changes:
             rows = [(*each[1:], *change.row) for change in changes[-limit:]]
@@ -116,144 +142,129 @@ _VARIED = (*_OF_SERIES, "what", "least", "most", "points")
 _TIMES = (*_OF_SERIES, "point", "created", "cuda_version", "ncu_version", "launches", "time_ns", "step")
 
 
-class _Identity:
-    """Which names are the asked kernel: those that match, and those that its code had at other points.
+class _Launches:
+    """The launches of the asked kernel: of the names that match, and of those that its code had at other points.
+
+    Most kernels have one name. The query that finds it therefore reads all that a history needs.
 
     Attributes:
-        values: The parameters of ``OF_KERNEL``.
+        exact: The exact counters, in the order of ``AtPoint.bounds``.
+        series: The points of each series, in the order of their reports.
+        several: The distinct values of counters that differ between launches of a point, by counter and point.
         renamed: The other names, each with the name that continues it.
     """
 
-    CONDITION = "l.kernel IN $bare_names AND (l.function || coalesce(l.template_arguments, '')) IN $names"
-
     def __init__(self, store: Store, kernel: str) -> None:
-        values = names_of(kernel)
-        name = "function || coalesce(template_arguments, '')"
-        asked = store.sql(
-            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {OF_NAME} "  # noqa: S608
-            "GROUP BY ALL ORDER BY ALL",
-            **values,
-        )
-        named = store.rows(asked)
-        if not named:
+        known = set(store.connection.table("metrics").columns)
+        named = known - {column.name for column in TABLE["metrics"].columns}
+        self.exact = [
+            name for name in sorted(named) if class_of_metric(name) is MetricClass.EXACT and _NAME.fullmatch(name)
+        ]
+        self._clock = f'median(m."{CYCLES}" / l.duration_ns)' if CYCLES in known else "NULL"
+        self._store, self._condition = store, OF_NAME
+        self._values: dict[str, Any] = names_of(kernel)
+        found = self._points()
+        if not found:
             raise unknown_kernel(store, kernel)
-        self._of_code = {code: name for _, name, codes in reversed(named) for code in codes if code is not None}
-        others = self._others(store, values) if self._of_code else []
-        self._names: dict[str, str] = {name: name for _, name, _ in named}
-        self.renamed = tuple((name, self._of_code[codes[0]]) for _, name, codes in others)
-        self._names |= dict(self.renamed)
-        self.values = {"bare_names": [row[0] for row in (*named, *others)], "names": list(self._names)}
+        names: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        for at in found:
+            names[at.kernel, at.name].update(at.all_codes)
+        of_code = {code: name for (_, name), codes in sorted(names.items(), reverse=True) for code in codes}
+        others = self._others(list(of_code)) if of_code else []
+        self.renamed = tuple((name, of_code[codes[0]]) for _, name, codes in others)
+        if others or any(self._values["given"] not in (at.kernel, at.function, at.name) for at in found):
+            names |= {(kernel, name): set() for kernel, name, _ in others}
+            self._condition = f"kernel IN $kernels AND {_NAME_OF} IN $names"
+            self._values = {"kernels": sorted({of for of, _ in names}), "names": sorted({name for _, name in names})}
+            found = self._points()
+        self.series = self._series(found)
+        self.several = self._several(found)
 
-    def _others(self, store: Store, values: Mapping[str, str]) -> list[Any]:
+    def _points(self) -> list[AtPoint]:
+        """The launches of the names, by point."""
+        times = [f"{of} FILTER ({_TIMED})" for of in ("min(l.created)", "count(*)", "median(l.duration_ns)")]
+        codes = [_CODES.format("true"), *times, _CODES.format(_TIMED)]
+        bounds = [of for name in self.exact for of in (f'min(m."{name}")', f'max(m."{name}")', f'count(m."{name}")')]
+        return [
+            AtPoint(key, kernel, tuple(all_codes), created, launches, time_ns, tuple(codes), clock, tuple(numbers))
+            for key, (kernel, all_codes, created, launches, time_ns, codes, clock, *numbers) in self._grouped(
+                ["any_value(l.kernel)", *codes, self._clock, *bounds]
+            )
+        ]
+
+    def _grouped(self, aggregates: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        """Aggregates over the launches of each point and their metrics."""
+        rows = self._store.sql(
+            f"SELECT {_KEY}, {', '.join(aggregates)} FROM (SELECT * FROM launches WHERE {self._condition}) AS l "  # noqa: S608
+            "LEFT JOIN (SELECT * FROM metrics WHERE kernel IN $kernels) AS m USING (report, launch) GROUP BY ALL",
+            **self._values,
+        )
+        keys = len(rows.columns) - len(aggregates)
+        for row in self._store.rows(rows):
+            yield row[:keys], row[keys:]
+
+    def _others(self, codes: Sequence[int]) -> list[Any]:
         """Bare name, name and codes of kernels that have the code, and are at none of the points of the asked names.
 
         Most kernels have none: to look for the code alone reads one column.
         """
-        name = "function || coalesce(template_arguments, '')"
+        values = {**self._values, "codes": codes}
         with_code = f"code IN $codes AND ({OF_NAME}) IS NOT TRUE"
         count = f"SELECT count(*) FROM launches WHERE {with_code}"  # noqa: S608
-        if store.rows(store.sql(count, **values, codes=list(self._of_code))) == [(0,)]:
+        if self._store.rows(self._store.sql(count, **values)) == [(0,)]:
             return []
         place = "coalesce(point, report::VARCHAR)"
-        asked = store.sql(
-            f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches WHERE {with_code} GROUP BY ALL "  # noqa: S608
+        asked = self._store.sql(
+            f"SELECT kernel, {_NAME_OF} AS name, list(DISTINCT code) FROM launches WHERE {with_code} GROUP BY ALL "  # noqa: S608
             f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {OF_NAME})) ORDER BY ALL",
             **values,
-            codes=list(self._of_code),
         )
-        return store.rows(asked)
+        return self._store.rows(asked)
 
-    def name(self, function: str, template_arguments: str | None) -> str:
-        """The name of the series to which launches of a name belong."""
-        return self._names[function + (template_arguments or "")]
+    def _series(self, found: Sequence[AtPoint]) -> dict[Series, list[AtPoint]]:
+        """The points of each series, in the order of their reports; launches without a time are in none."""
+        now = dict(self.renamed)
+        series: defaultdict[Series, list[AtPoint]] = defaultdict(list)
+        for at in found:
+            if at.launches:
+                clock, cache, replay, gpu, _, _, *sizes = at.key
+                grid, block = _shape(sizes[:3]), _shape(sizes[3:6])
+                of = Series(Settings(clock, cache, replay), gpu, now.get(at.name, at.name), grid, block)
+                series[of].append(at)
+        for points in series.values():
+            points.sort(key=lambda at: (at.created is None, at.created, str(at.point.point)))
+        return dict(sorted(series.items(), key=lambda item: str(item[0])))
 
-    def series(self, key: Sequence[Any]) -> tuple[Series, Point]:
-        """Series and point of a row that begins with the columns of _KEY."""
-        clock, cache, replay, gpu, function, arguments, grid, block, *point = key
-        return Series(Settings(clock, cache, replay), gpu, self.name(function, arguments), grid, block), Point(*point)
-
-
-def _series(store: Store, identity: _Identity) -> dict[Series, list[AtPoint]]:
-    """The points of each series, in the order of their reports."""
-    asked = store.sql(
-        f"SELECT {_KEY}, created, launches, time_ns, codes FROM history AS l WHERE {identity.CONDITION}",  # noqa: S608
-        **identity.values,
-    )
-    found: defaultdict[Series, list[AtPoint]] = defaultdict(list)
-    for *key, created, launches, time_ns, codes in store.rows(asked):
-        series, point = identity.series(key)
-        known = tuple(code for code in codes if code is not None)
-        found[series].append(AtPoint(point, created, launches, time_ns, known, tuple(key)))
-    for points in found.values():
-        points.sort(key=lambda at: (at.created is None, at.created, str(at.point)))
-    return dict(sorted(found.items(), key=lambda item: str(item[0])))
-
-
-class _Counters:
-    """The values of exact counters, and the clock, at each point.
-
-    The store gives the smallest and the largest value of each counter; all values only of counters that differ between
-    the launches of a point.
-    """
-
-    def __init__(self, store: Store, identity: _Identity) -> None:
-        known = set(store.connection.table("metrics").columns)
-        named = known - {column.name for column in TABLE["metrics"].columns}
-        exact = sorted(name for name in named if class_of_metric(name) is MetricClass.EXACT and _NAME.fullmatch(name))
-        clock = f'median(m."{CYCLES}" / l.duration_ns)' if CYCLES in known else "NULL"
-        parts = [part for name in exact for part in (f'min(m."{name}")', f'max(m."{name}")', f'count(m."{name}")')]
-        self.clocks: dict[tuple[Any, ...], float] = {}
-        self._bounds: dict[str, dict[tuple[Any, ...], tuple[float, float, int]]] = {name: {} for name in exact}
-        for key, (at_clock, *numbers) in _joined(store, identity, [clock, *parts]):
-            self.clocks[key] = np.nan if at_clock is None else at_clock
-            for place, name in enumerate(exact):
-                low, high, count = numbers[3 * place : 3 * place + 3]
-                if count:
-                    self._bounds[name][key] = (low, high, count)
-        several = [name for name in exact if any(low < high for low, high, _ in self._bounds[name].values())]
-        lists = [f'list(DISTINCT m."{name}") FILTER (m."{name}" IS NOT NULL)' for name in several]
-        self._values: dict[str, dict[tuple[Any, ...], list[float]]] = {name: {} for name in several}
-        for key, found in _joined(store, identity, lists) if several else ():
-            for name, values in zip(several, found, strict=True):
-                if values:
-                    self._values[name][key] = values
-
-    def histories(self, points: Sequence[AtPoint]) -> Iterator[tuple[str, list[Numbers]]]:
-        """The counters that do not have one value throughout, each with its values at each point."""
-        for name, of_points in self._bounds.items():
-            bounds = [of_points.get(at.key, _UNKNOWN) for at in points]
-            if len({bound for low, high, count in bounds if count for bound in (low, high)}) > 1:
-                several = self._values.get(name, {})
-                yield (
-                    name,
-                    [
-                        np.resize(several.get(at.key, [low]), max(count, len(several.get(at.key, ()))))
-                        for at, (low, _, count) in zip(points, bounds, strict=True)
-                    ],
-                )
+    def _several(self, found: Sequence[AtPoint]) -> dict[str, dict[tuple[Any, ...], tuple[float, ...]]]:
+        """Another query, for the counters of which smallest and largest value do not say all."""
+        columns = list(zip(*(at.bounds for at in found), strict=True))
+        names = [name for place, name in enumerate(self.exact) if columns[3 * place] != columns[3 * place + 1]]
+        values: dict[str, dict[tuple[Any, ...], tuple[float, ...]]] = {name: {} for name in names}
+        lists = [f'list_sort(list(DISTINCT m."{name}") FILTER (m."{name}" IS NOT NULL))' for name in names]
+        for key, cells in self._grouped(lists) if names else ():
+            for name, each in zip(names, cells, strict=True):
+                values[name][key] = tuple(each or ())
+        return values
 
 
-_UNKNOWN = (np.nan, np.nan, 0)
+def _shape(sizes: Sequence[int | None]) -> str:
+    return "x".join(str(size) for size in sizes if size is not None)
 
 
-def _joined(
-    store: Store, identity: _Identity, aggregates: Sequence[str]
-) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Aggregates over the launches of each point, with their metrics."""
-    rows = store.sql(
-        f"SELECT {_KEY}, {', '.join(aggregates)} FROM launches AS l "  # noqa: S608
-        "JOIN metrics AS m ON l.report = m.report AND l.launch = m.launch AND l.kernel = m.kernel "
-        f"AND l.gpu IS NOT DISTINCT FROM m.gpu WHERE {identity.CONDITION} AND m.kernel IN $bare_names GROUP BY ALL",
-        **identity.values,
-    )
-    keys = len(rows.columns) - len(aggregates)
-    for row in store.rows(rows):
-        yield row[:keys], row[keys:]
+def _histories(points: Sequence[AtPoint], launches: _Launches) -> Iterator[tuple[str, list[Seen]]]:
+    """The exact counters that do not have one value throughout, each with its values at each point."""
+    columns = list(zip(*(at.bounds for at in points), strict=True))
+    for place, name in enumerate(launches.exact):
+        lows, highs, counts = columns[3 * place : 3 * place + 3]
+        if len({*lows, *highs} - {None}) > 1:
+            several = launches.several.get(name, {})
+            values = [several.get(at.key, () if low is None else (low,)) for at, low in zip(points, lows, strict=True)]
+            yield name, [Seen(each, count) for each, count in zip(values, counts, strict=True)]
 
 
-def _times(points: Sequence[AtPoint], counters: _Counters) -> TimeChanges:
-    times = np.array([at.time_ns for at in points], np.float64)
-    return time_changes(times, np.array([counters.clocks.get(at.key, np.nan) for at in points], np.float64))
+def _times(points: Sequence[AtPoint]) -> TimeChanges:
+    clocks = [np.nan if at.clock is None else at.clock for at in points]
+    return time_changes(np.array([at.time_ns for at in points], np.float64), np.array(clocks, np.float64))
 
 
 def _remarks(series: Series, points: Sequence[AtPoint], found: TimeChanges) -> Iterator[str]:
@@ -279,16 +290,17 @@ def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Chang
 
 
 def _counter_rows(
-    points: Sequence[AtPoint], counters: _Counters
+    points: Sequence[AtPoint], launches: _Launches
 ) -> tuple[Sequence[_Change], Sequence[tuple[Cell, ...]]]:
     """The changes of exact counters; and of each counter that varies from run to run its name, bounds and points."""
     changes: list[_Change] = []
     varied: list[tuple[Cell, ...]] = []
-    for name, values in counters.histories(points):
+    for name, values in _histories(points, launches):
         found = counter_changes(values)
-        known = [at for at, each in enumerate(values) if not np.isnan(each).all()]
+        known = [at for at, each in enumerate(values) if each.values]
         if len(found) >= _VARYING_FROM and [change.at for change in found] == known[1:] and _same_code(points, known):
-            varied.append((name, *(float(of(np.concatenate(values))) for of in (np.nanmin, np.nanmax)), len(known)))
+            all_values = [value for each in values for value in each.values]
+            varied.append((name, min(all_values), max(all_values), len(known)))
         else:
             changes += [_change(points, each.at, name, _values(each.before), _values(each.after)) for each in found]
     return changes, varied

@@ -33,12 +33,9 @@ _RATIOS: Mapping[By, str] = {
     "shape": "ratio: the time over that of the fastest configuration.",
     "rank": "ratio: the time over the median of the ranks.",
 }
-OF_NAME = (
-    "kernel IN ($given, $bare) "
-    "AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
-)
+OF_NAME = "kernel IN $kernels AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
 """The launches of a kernel that is named with or without namespaces, template arguments and parameters."""
-_OF_KERNEL = "kernel IN ($given, $bare) AND $given IN (kernel, function, name)"
+_OF_KERNEL = "kernel IN $kernels AND $given IN (kernel, function, name)"
 
 
 def top(store: Store, limit: int) -> Answer:
@@ -142,10 +139,13 @@ def sql(store: Store, query: str, limit: int) -> Answer:
     return Answer("sql", (AnswerTable("", None, columns, shown, -1 if len(rows) > len(shown) else 0),))
 
 
-def names_of(kernel: str) -> dict[str, str]:
-    """The parameters of ``OF_NAME``: the kernel's name, and that without namespaces."""
+def names_of(kernel: str) -> dict[str, Any]:
+    """The parameters of ``OF_NAME``: the kernel's name, and what its bare name may be.
+
+    One bare name is compared as the files are read; of several, DuckDB would read all columns first.
+    """
     given = kernel.encode("utf-8", "replace").decode()  # DuckDB takes no lone surrogates
-    return {"given": given, "bare": parts_of(given).function.rpartition("::")[2] or given}
+    return {"given": given, "kernels": sorted({given, parts_of(given).function.rpartition("::")[2] or given})}
 
 
 def unknown_kernel(store: Store, kernel: str) -> UnknownKernel:

@@ -163,6 +163,22 @@ def test_a_kernel_is_found_by_any_of_its_names(small: SmallStore, name: str) -> 
     assert names == ({"n::k<float>", "m::k<float>"} if name == "k" else {"n::k<float>"})
 
 
+def test_a_name_with_parameters_stands_for_all_overloads(small: SmallStore) -> None:
+    small.add({}, {"demangled": "void n::k<float>(float *, int)"})
+    (row,) = rows(ask(small, "void n::k<float>(float *)"), "times")
+    assert (row["name"], row["launches"]) == ("n::k<float>", 2)
+
+
+def test_launches_without_a_time_have_a_name_and_counters_only(small: SmallStore) -> None:
+    small.add({"duration_ns": None}, **of_day(0))
+    assert rows(ask(small), "times") == []
+    small.add({}, {"duration_ns": None}, metrics=[{EXACT: 1.0}, {EXACT: 2.0}], **of_day(1))
+    small.add({}, {"waits_for_peers": True}, metrics=[{EXACT: 1.0}, {EXACT: 3.0}], **of_day(2))
+    answer = ask(small)
+    assert [(row["point"], row["launches"]) for row in rows(answer, "times")] == [("c1", 1), ("c2", 1)]
+    assert changes(answer) == [(EXACT, "c1", "c2", "1, 2", "1, 3")]
+
+
 def test_an_unknown_kernel_is_an_error(small: SmallStore) -> None:
     small.add({})
     with pytest.raises(UnknownKernel):

@@ -6,24 +6,24 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ncuview import store
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
 from ncuview.store import opened, schema, versions
 from ncuview.store.batches import Added, Batch, new_id, publish
-from ncuview.store.files import write_tables
+from ncuview.store.files import ROWS_OF_METRICS, parquet, write_tables
 from ncuview.store.place import Place, place_of
 from ncuview.store.rows import JudgedReport, tables_of
 from ncuview.store.schema import VERSION, TableName
 from tests.store.test_rows import judged
 from tests.together import together
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def content(name: str) -> str:
@@ -109,6 +109,19 @@ def test_files_are_divided_by_gpu_and_month(tmp_path: Path) -> None:
         ("NVIDIA H200", len(diagnosis.launches) - 1),
     ]
     assert answer(place, "SELECT gpu, launches FROM reports ORDER BY 2")[0] == ("NVIDIA GB200 ../x", 1)
+
+
+def test_times_are_stored_without_a_dictionary_and_metrics_in_small_groups(tmp_path: Path) -> None:
+    rows = ROWS_OF_METRICS + 1
+    tables: dict[TableName, pa.Table] = {
+        "launches": pa.table({"duration_ns": [1.0] * rows, "kernel": pa.array(["k"] * rows).dictionary_encode()}),
+        "metrics": pa.table({"a": [1.0] * rows}),
+    }
+    launches, metrics = (pq.ParquetFile(BytesIO(parquet(name, table))).metadata for name, table in tables.items())
+    assert (launches.num_row_groups, metrics.num_row_groups) == (1, 2)
+    time, kernel = (launches.row_group(0).column(at) for at in range(2))
+    assert (time.has_dictionary_page, kernel.has_dictionary_page) == (False, True)
+    assert (time.compression, metrics.row_group(0).column(0).compression) == ("LZ4", "ZSTD")
 
 
 def test_values_never_become_sql(place: Place) -> None:
