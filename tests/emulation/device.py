@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ncuview.catalogue.launcher.differences import GUARD
+from ncuview.catalogue.reference import POISON
 from tests.catalogue.launcher.fake_pycuda import Device, Driver, FakeStream, Function, Memory, Module
 from tests.emulation import ORDERS, Array, Fault, emulated
 
@@ -67,6 +68,10 @@ class EmulatedGpu(Driver):
     def module_from_file(self, path: str) -> Module:
         return EmulatedModule(self, path)
 
+    def module_from_buffer(self, ptx: bytes) -> Module:
+        assert b".entry fill(.param .u32 bytes, .param .u32 word)" in ptx
+        return FillingModule(self.device)
+
 
 class EmulatedModule(Module):
     """A CUDA source."""
@@ -86,6 +91,34 @@ class EmulatedModule(Module):
 
     def get_function(self, symbol: str) -> EmulatedFunction:
         return EmulatedFunction(self, symbol)
+
+
+class FillingModule(Module):
+    """The code that fills shared memory, which is always full of poison where kernels are emulated."""
+
+    def get_function(self, symbol: str) -> FillingFunction:
+        assert symbol == "fill"
+        return FillingFunction(self.device)
+
+
+class FillingFunction(Function):
+    """The kernel that fills shared memory."""
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.symbol = device, "fill"
+
+    def __call__(
+        self,
+        *arguments: Any,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared: int = 0,
+        stream: FakeStream | None = None,
+    ) -> None:
+        size, word = arguments
+        assert (int(size), int(word), stream) == (shared, int(POISON), None)
+        assert ("set_attribute", "dynamic shared", shared) in self.device.log, "more shared memory than is allowed"
+        self.device.log.append(("fill", grid, block, shared))
 
 
 class EmulatedFunction(Function):
@@ -117,6 +150,7 @@ class EmulatedFunction(Function):
         given = [
             argument if place is None else place[2].copy() for argument, place in zip(arguments, places, strict=True)
         ]
+        gpu.device.log.append(("launch", self.symbol, grid, block, shared, None))
         order = list(ORDERS)[gpu.launches[path] % len(ORDERS)]
         gpu.launches[path] += 1
         found = [place for place in places if place]
@@ -211,7 +245,7 @@ def _pycuda(gpu: EmulatedGpu) -> Iterator[None]:
     package.__path__ = []
     gpu.device.has_context = True
     replaced: dict[str, ModuleType | None] = {"pycuda": package, "pycuda.driver": gpu, "pycuda.autoinit": autoinit}
-    replaced |= dict.fromkeys(f"{HOST}.{part}" for part in ("data", "times", "variants"))
+    replaced |= dict.fromkeys(f"{HOST}.{part}" for part in ("data", "shared_memory", "times", "variants"))
     before = {name: sys.modules.pop(name, None) for name in replaced}
     sys.modules.update({name: module for name, module in replaced.items() if module})
     try:

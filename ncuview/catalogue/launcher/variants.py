@@ -6,12 +6,12 @@ to RESULT, so that what is there stays when a kernel ends the process or is ende
 The job has ``cases``, each with the arguments of the launch (as ``live.host_program`` writes them, all with names) and
 ``launches``: key -> cubin, symbol, grid, block, shared. The first key is the original's.
 
-``mode`` = ``compare``: each launch is made on poisoned outputs between guard bands, twice. A line with ``begins`` comes
-before it, and after it a line with what went wrong: the driver's ``error``, ``guards`` and ``inputs`` that were
-overwritten, ``poison`` (elements that were not written), and the ``differences`` from the original's first outputs.
-Where the original's own results may differ (``reordered`` inputs, floating-point atomics) it is launched ``orders``
-more times, on inputs in other orders if there are such, and variants may differ by a few times this spread. These
-launches' own differences are those beyond the widest tolerance.
+``mode`` = ``compare``: each launch is made twice, on poisoned outputs between guard bands, with poison in shared memory.
+A line with ``begins`` comes before it, and after it one with what went wrong: the driver's ``error``, ``guards`` and
+``inputs`` that were overwritten, ``poison`` (elements that were not written), and the ``differences`` from the
+original's first outputs. Where the original's own results may differ (``reordered`` inputs, floating-point atomics) it
+is launched ``orders`` more times, on inputs in other orders if there are such, and variants may differ by a few times
+this spread. These launches' own differences are those beyond the widest tolerance.
 
 ``mode`` = ``time``: all launches of the first case interleaved, until all ratios are precise or ``budget_s`` is over;
 the line has all ``times_ns`` by key, and the GPU's name.
@@ -36,6 +36,7 @@ from ncuview.catalogue.launcher.data import place
 from ncuview.catalogue.launcher.differences import GUARD, Spread, difference, poisoned
 from ncuview.catalogue.launcher.inputs import RUNS, Shape, in_order, input_of, seeded, words_of
 from ncuview.catalogue.launcher.ratios import LOOKS, ratio_of
+from ncuview.catalogue.launcher.shared_memory import fill
 from ncuview.catalogue.launcher.times import ColdClock, device_words
 from ncuview.catalogue.reference import POISON, Array
 
@@ -101,14 +102,14 @@ def _output(argument: Mapping[str, Any]) -> _Output:
 
 
 class _Prepared:
-    """A launch with its data on the device."""
+    """A launch of ``function`` with its data on the device."""
 
     def __init__(self, launch: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]) -> None:
         module = _module(launch["cubin"])
-        self._function = module.get_function(launch["symbol"])
+        self.function = module.get_function(launch["symbol"])
         if launch["shared"] > _SHARED_WITHOUT_ASKING:
             attribute = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._function.set_attribute(attribute, launch["shared"])
+            self.function.set_attribute(attribute, launch["shared"])
         self._how = {"grid": tuple(launch["grid"]), "block": tuple(launch["block"]), "shared": launch["shared"]}
         self.outputs: list[_Output] = []
         self._inputs: list[tuple[str, Any, Array]] = []
@@ -134,7 +135,7 @@ class _Prepared:
 
     def launch(self, **how: Any) -> None:
         """Make the launch, on a ``stream`` if one is given."""
-        self._function(*self._arguments, **self._how, **how)
+        self.function(*self._arguments, **self._how, **how)
 
     def overwritten_inputs(self) -> list[str]:
         """The names of inputs that no longer hold what was put there; they are restored."""
@@ -174,6 +175,7 @@ def _landing(shape: Shape, dtype: str) -> Array:
 def _launched(launch: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]) -> tuple[list[Array], dict[str, Any]]:
     """Make one launch: its outputs, and what is wrong without looking at their numbers."""
     made = _Prepared(launch, arguments)
+    fill(made.function)
     made.launch()
     cuda.Context.synchronize()
     fetched = [output.fetched() for output in made.outputs]

@@ -220,14 +220,18 @@ class PhysicalDevice:
         return 9, 0
 
     def get_attribute(self, attribute: str) -> int:
-        return {"multiprocessors": 132}[attribute]
+        return {"multiprocessors": 132, "shared memory of a block": 232448}[attribute]
 
 
 class Driver(ModuleType):
     """What stands in for ``pycuda.driver``."""
 
-    function_attribute = SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic shared")
-    device_attribute = SimpleNamespace(MULTIPROCESSOR_COUNT="multiprocessors")
+    function_attribute = SimpleNamespace(
+        MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic shared", PREFERRED_SHARED_MEMORY_CARVEOUT="carve-out"
+    )
+    device_attribute = SimpleNamespace(
+        MULTIPROCESSOR_COUNT="multiprocessors", MAX_SHARED_MEMORY_PER_BLOCK_OPTIN="shared memory of a block"
+    )
 
     def __init__(self, device: Device) -> None:
         super().__init__("pycuda.driver")

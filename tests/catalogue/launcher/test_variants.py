@@ -61,6 +61,16 @@ def test_each_launch_begins_with_a_line(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_poison_is_put_into_shared_memory_before_each_launch_that_is_compared(tmp_path: Path) -> None:
+    _, gpu = run_job(job(tmp_path, ORIGINAL))
+    made = [each for each in gpu.device.log if each[0] in {"fill", "launch"}]
+    assert [each[0] for each in made] == ["fill", "launch"] * 4
+    assert {each for each in made if each[0] == "fill"} == {("fill", (264, 1, 1), (1024, 1, 1), 232448)}
+    assert gpu.device.log.count(("set_attribute", "carve-out", 100)) == 4
+    _, timed = run_job(job(tmp_path, ORIGINAL, mode="time"))
+    assert not [each for each in timed.device.log if each[0] == "fill" or each[1:2] == ("carve-out",)]
+
+
 def test_a_wrong_element_is_given_with_both_values(tmp_path: Path) -> None:
     made = lines(job(tmp_path, ORIGINAL.replace("2.0f * in[i]", "i == 7 ? 5.0f : 2.0f * in[i]"), pattern="zeros"))
     (found,) = of(made)[0]["differences"]
