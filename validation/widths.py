@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ncuview.speedup.model import MOST_UNEXPLAINED, UNEXPLAINED
+from ncuview.speedup.model import MORE_THAN_THE_WASTE, MOST_UNEXPLAINED, UNEXPLAINED
 from validation.labelled_findings import Launch, folds, in_view_and_latest, pairs
 
 COVERED = 0.80
@@ -43,7 +43,7 @@ class Sample:
     @property
     def limit(self) -> float:
         """The most over the best that units allow which the change leaves as they are; infinite where they do not."""
-        uncapped = min(UNEXPLAINED * self.best, math.log(MOST_UNEXPLAINED))
+        uncapped = min(UNEXPLAINED * self.best, math.log(MOST_UNEXPLAINED)) + math.log(MORE_THAN_THE_WASTE)
         return self.high if self.high < uncapped - 1e-6 else math.inf
 
 

@@ -17,15 +17,15 @@ from ncuview.engine.rule_file import load_rule, shipped_rules
 from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome, Passed, Skipped
 from ncuview.records.profile import Profile
-from ncuview.speedup.model import MOST_UNEXPLAINED, UNEXPLAINED
+from ncuview.speedup.model import MOST_UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE
 from tests.builders import USE, Launch, make_profile
 from tests.engine.test_rule_file import RULE, written
 from tests.profiles import recorded_profile
 from tests.together import together
 
 RULES = shipped_rules()
-MOST_EXACT = MOST_UNEXPLAINED ** (1 / UNEXPLAINED)
-"""From this gain on, the bounds of all findings are as wide as they get."""
+MOST_LIKELY = MOST_UNEXPLAINED ** (1 / UNEXPLAINED_WITHOUT_CODE)
+"""From this gain on, the bounds of findings without code are as wide as they get."""
 
 
 def without_code(profile: Profile) -> Profile:
@@ -65,7 +65,7 @@ def test_a_finding_without_code_is_likely_has_no_line_and_wider_bounds() -> None
             same = outcome(likely, finding.rule.code)
             assert finding.grade == "certain"
             if isinstance(same, Finding) and same.grade == "likely":
-                assert spread(same) > spread(finding) or finding.predicted_speedup.best > MOST_EXACT
+                assert spread(same) > spread(finding) or finding.predicted_speedup.best > MOST_LIKELY
 
 
 def rule(code: str) -> Any:

@@ -6,7 +6,7 @@ to RESULT, so that what is there stays when a kernel ends the process or is ende
 The job has ``cases``, each with the arguments of the launch (as ``live.host_program`` writes them, all with names) and
 ``launches``: key -> cubin, symbol, grid, block, shared. The first key is the original's.
 
-``mode`` = ``compare``: each launch is made twice, on poisoned outputs between guard bands, with poison in shared memory.
+``mode`` = ``compare``: each launch is made twice, on poisoned outputs between guard bands, poison in shared memory.
 A line with ``begins`` comes before it, and after it one with what went wrong: the driver's ``error``, ``guards`` and
 ``inputs`` that were overwritten, ``poison`` (elements that were not written), and the ``differences`` from the
 original's first outputs. Where the original's own results may differ (``reordered`` inputs, floating-point atomics) it
