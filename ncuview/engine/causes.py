@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ class Causes:
     def __init__(self, analysis: Analysis, places: Places) -> None:
         self._analysis = analysis
         self._places = places
-        self._found: dict[int, Mapping[str, NDArray[np.float64]]] = {}
+        self._found: dict[int, Mapping[str, Sequence[_Line]]] = {}
 
     def of_launch(self, launch: int) -> tuple[Awaited, ...]:
         """What most samples of a launch wait for, of all reasons that have producers."""
@@ -51,10 +51,12 @@ class Causes:
         if executed is None:
             return ()
         if launch not in self._found:
-            self._found[launch] = _awaited(executed)
-        awaited = {reason: samples for reason, samples in self._found[launch].items() if reason in reasons}
+            self._found[launch] = {
+                reason: tuple(_by_line(executed, reason, samples)) for reason, samples in _awaited(executed).items()
+            }
+        awaited = {reason: lines for reason, lines in self._found[launch].items() if reason in reasons}
         total = sum(float(np.nansum(executed[SAMPLES[reason]])) for reason in awaited)
-        found = [each for reason, samples in awaited.items() for each in _by_line(executed, reason, samples)]
+        found = [each for lines in awaited.values() for each in lines]
         shown = sorted((each for each in found if each.samples >= _SHARE_SHOWN * total), key=lambda each: -each.samples)
         return tuple(self._instruction(launch, executed, each, total) for each in shown[:_SHOWN])
 

@@ -248,17 +248,23 @@ class _OfRule:
         return f"{shown} ({found})" if found else shown
 
     def _effects(self, launch: int) -> Iterator[Effect]:
-        rule, values = self._rule, self._judged.values
+        return (Effect(name, amounts[launch], units, added=added) for name, amounts, units, added in self._changes)
+
+    @cached_property
+    def _changes(self) -> list[tuple[str, list[float], tuple[str, ...], bool]]:
+        """Each effect with its amount on each launch, the bottlenecks of its units, and whether it is added work."""
+        rule, found = self._rule, list[tuple[str, list[float], tuple[str, ...], bool]]()
         further = {LATENCY_HIDDEN: rule.latency_hidden, TIME_LEFT: rule.time_left}
         for name, expression in {**rule.effects, **further}.items():
             if name in rule.text.effects:
                 units = tuple(UNITS[unit].bottleneck if unit in UNITS else unit for unit in EFFECTS.get(name, ()))
-                yield Effect(name, self._number(expression, values, launch), tuple(dict.fromkeys(units)))
-        for name, expression in rule.added.items():
-            yield Effect(name, self._number(expression, values, launch), tuple(ADDED[name]), added=True)
+                found.append((name, self._amounts(expression), tuple(dict.fromkeys(units)), False))
+        return found + [(name, self._amounts(each), tuple(ADDED[name]), True) for name, each in rule.added.items()]
 
-    def _number(self, expression: Expression, values: Mapping[str, Column], launch: int) -> float:
-        return float(np.broadcast_to(expression.evaluate(values), (len(self._analysis.profile.launches),))[launch])
+    def _amounts(self, expression: Expression) -> list[float]:
+        """What an expression gives for each launch."""
+        values = np.broadcast_to(expression.evaluate(self._judged.values), (len(self._judged.outcomes),))
+        return [float(each) for each in values]
 
     def _evidence(self, values: dict[str, float]) -> tuple[Evidence, ...]:
         """The rule's computed values, then the quantities and metrics under them."""

@@ -134,7 +134,11 @@ class Rule:
 
     def with_numbers(self, condition: str) -> str:
         """A condition of ``when`` with the values of its thresholds, for pages."""
-        return _PARAMETER.sub(lambda match: f"{self.parameters[match[0]]:g}", condition)
+        return self._with_numbers[condition]
+
+    @cached_property
+    def _with_numbers(self) -> dict[str, str]:
+        return {each: _PARAMETER.sub(lambda match: f"{self.parameters[match[0]]:g}", each) for each in self.when}
 
     @cached_property
     def reads_code(self) -> bool:

@@ -6,6 +6,7 @@ however that ends. A process that dies fails its own call only (``WorkerDied``),
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import queue
@@ -19,6 +20,8 @@ from contextlib import suppress
 from typing import IO, Any, Self, TypeVar
 
 _LENGTH = 8
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+"""Python looks for garbage every 700: in decoded machine code, which stays, that takes a fifth of the judging."""
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -130,6 +133,7 @@ def _receive(stream: IO[bytes]) -> Any:
 
 def _serve() -> None:
     """Call what comes from standard input, until it ends; then end at once, in the middle of a call too."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, which ends this process
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer

@@ -20,11 +20,13 @@ import re
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ncuview.base.system import IS_LINUX
 from ncuview.reader.columns import (
     DEVICE_NAME,
     EXECUTION_MODEL,
@@ -245,6 +247,8 @@ def main(rehearsal: str = "", *words: str) -> None:
     task, reports = Task.from_json(given[0]), given[1]
     check_kernel_filter(task.kernel)
     loads = [_prepared(ncu_report, report) for report in reports]
+    if task.with_code:
+        stay_on_this_processor()
     confine(task.memory, task.cpu_s)
     _say(reading())
     gc.disable()  # a report's objects live until it is read, and collection takes as long as reading
@@ -254,6 +258,20 @@ def main(rehearsal: str = "", *words: str) -> None:
             sys.stdout.buffer.write(part)
         sys.stdout.flush()
     os._exit(0)  # at once: freeing what it holds would take time
+
+
+def stay_on_this_processor() -> None:
+    """Keep all threads of this process, and those that they start, on the processor that runs it now.
+
+    NVIDIA's disassembler gives each instruction to a thread and waits for it. Where the scheduler wakes that thread on
+    another processor, an instruction takes 100 us of processor time, and 40 us on the same one.
+    """
+    if not IS_LINUX:
+        return
+    processor = ctypes.CDLL(None).sched_getcpu()
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(OSError, ValueError):  # the thread has ended, or no processor is known: it runs anywhere
+            os.sched_setaffinity(int(thread.name), {processor})
 
 
 def _read(

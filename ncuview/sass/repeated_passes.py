@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ncuview.sass.cfg import Loop, innermost_loop
-from ncuview.sass.code import Code
+from ncuview.sass.code import Code, analysis
 from ncuview.sass.global_loads import has_fixed_address, pointer_arguments
 from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
 
@@ -82,19 +82,27 @@ def _of(code: Code, each: _Pass, asked: Class) -> list[int]:
 
 def _passes(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) -> list[list[_Pass]]:
     """For each argument, the passes over it that are about as long as the longest, in the order of the code."""
+    found = []
+    for passes in _passes_of_any_length(code, tuple(places)):
+        bytes_of = [_bytes(code, executed, each) for each in passes]
+        longest = max(bytes_of, default=0)
+        found.append([each for each, size in zip(passes, bytes_of, strict=True) if size >= _AS_LONG * longest > 0])
+    return found
+
+
+@analysis
+def _passes_of_any_length(code: Code, places: tuple[Place, ...]) -> Sequence[Sequence[_Pass]]:
+    """For each argument, the passes over it in the order of the code."""
     accesses: dict[frozenset[str], dict[Place | Loop, list[int]]] = defaultdict(lambda: defaultdict(list))
     for position, arguments in pointer_arguments(code).items():
         loop = innermost_loop(code, position)
         place = places[position] if places[position][1] else loop
         if arguments and place:
             accesses[arguments][place].append(position)
-    found = []
-    for by_place in accesses.values():
-        passes = _merged([each for positions in by_place.values() if (each := _pass(code, positions))])
-        bytes_of = [_bytes(code, executed, each) for each in passes]
-        longest = max(bytes_of, default=0)
-        found.append([each for each, size in zip(passes, bytes_of, strict=True) if size >= _AS_LONG * longest > 0])
-    return found
+    return [
+        _merged([each for positions in by_place.values() if (each := _pass(code, positions))])
+        for by_place in accesses.values()
+    ]
 
 
 def _pass(code: Code, positions: Sequence[int]) -> _Pass | None:

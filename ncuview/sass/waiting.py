@@ -136,7 +136,10 @@ def awaited_samples(code: Code, reason: str, samples: Weights, executions: Weigh
     """
     found = np.zeros(len(code))
     for position in np.flatnonzero(samples > 0).tolist():
-        if awaited := list(producers(code, position, reason)):
+        awaited = list(producers(code, position, reason))
+        if len(awaited) == 1:
+            found[awaited[0]] += samples[position]
+        elif awaited:
             times = np.maximum(executions[awaited], 1.0)
             found[awaited] += samples[position] * times / times.sum()
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import ncu_report
 import pytest
 
+from ncuview.base.system import IS_LINUX
 from ncuview.reader.native import Columns
 
 START = 0x7FBD8325D200
@@ -144,3 +147,24 @@ def test_workloads_have_names(kind: int, model: str, workload: str) -> None:
 def test_the_kinds_of_workloads_are_those_of_nvidias_reader() -> None:
     kinds = {name for name in vars(ncu_report.IAction) if name.startswith("WorkloadType_")}
     assert kinds == {f"WorkloadType_{kind}" for kind in ("KERNEL", "RANGE", "CMDLIST", "GRAPH", "SUBGRID_SCHEDULE")}
+
+
+@pytest.mark.skipif(not IS_LINUX, reason="other systems place threads themselves")
+def test_all_threads_stay_on_one_processor() -> None:
+    program = """
+import os, threading
+from ncuview.reader.native import stay_on_this_processor
+def allowed():
+    return {frozenset(os.sched_getaffinity(int(thread))) for thread in os.listdir("/proc/self/task")}
+ended = threading.Event()
+early = threading.Thread(target=ended.wait)
+early.start()
+stay_on_this_processor()
+late = threading.Thread(target=ended.wait)
+late.start()
+(processors,) = allowed()
+ended.set()
+print(len(processors))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

@@ -75,6 +75,13 @@ def test_a_remainder_that_runs_instead_of_its_main_loop_is_the_only_pass() -> No
     assert again(code, executed) == []
 
 
+def test_launches_of_one_code_are_judged_by_their_own_counts() -> None:
+    code, executed, loads = _code(("in", LOAD, 8), ("in", LOAD, 8))
+    _, remainder_only, _ = _code(("in", LOAD, 0), ("in", LOAD, 3))
+    assert again(code, executed) == loads[1:]
+    assert again(code, remainder_only) == []
+
+
 def test_a_load_from_the_same_place_in_every_iteration_is_no_pass() -> None:
     code, executed, _ = _code(("in", "LDG.E R4, desc[UR4][R2.64]", 8), ("in", "LDG.E R4, desc[UR4][R2.64]", 8))
     assert again(code, executed) == []
