@@ -155,7 +155,7 @@ def test_nothing_starts_that_the_deadline_would_cut(
 
 NVCC = f"""exec '{sys.executable}' -I -S - "$@" <<'END'
 import os, sys
-if "fails.cu" in sys.argv[-1]:
+if any("fails.cu" in word for word in sys.argv):
     sys.exit("fails.cu(3): error: expected a ;")
 with open(os.environ["NVCC_SAID"], "a") as said:
     said.write(" ".join(sys.argv[1:]) + chr(10))
@@ -203,7 +203,7 @@ def test_a_cuda_source_is_compiled_and_its_native_calls_recorded(
     program, *variants = times[-3:]
     assert (Path(program).name, variants) == ("q227_user_adapters", ["product_for_each_user", "one_product_for_all"])
     [compiled] = compiles.read_text().splitlines()
-    assert f"-lineinfo -g -o {program} {record.sources()['q227']}" in compiled
+    assert compiled.endswith(f"-lineinfo -g -o {program} {record.sources()['q227']} -lcublas -lcufft")
 
 
 def test_a_source_that_does_not_compile_is_said(
@@ -307,8 +307,8 @@ def test_cuda_steps_are_those_of_python(tmp_path: Path) -> None:
     if nvcc is None:
         pytest.skip("nvcc is not installed")
     (tmp_path / "host.cu").write_text(HOST)
-    words = [nvcc, "-std=c++17", f"-I{header.parent}", "-o", tmp_path / "host", tmp_path / "host.cu"]
-    subprocess.run(words, check=True, capture_output=True)
+    words = ["-std=c++17", f"-I{header.parent}", "-o", str(tmp_path / "host"), str(tmp_path / "host.cu")]
+    subprocess.run([nvcc, *words], check=True, capture_output=True)
     ended = subprocess.run([tmp_path / "host", "after"], check=False, capture_output=True, text=True)
     assert ended.stdout.lower().replace("-nan", "nan") == "0.5 nan 0"
     assert (ended.returncode, ended.stderr) == (2, "there is no variant after\n")

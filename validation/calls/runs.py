@@ -135,16 +135,14 @@ def program_of(source: Path, folder: Path) -> Program:
 def _library_options(nvcc: Path) -> Iterator[str]:
     """What links cuBLAS and cuFFT: those of the CUDA toolkit, else those of NVIDIA's Python packages."""
     for header, name in LIBRARIES.items():
-        if (nvcc.resolve().parents[1] / "include" / header).exists():
+        package = next((each for each in _nvidia_packages() if (each / "include" / header).exists()), None)
+        if package is None or (nvcc.resolve().parents[1] / "include" / header).exists():
             yield f"-l{name}"
             continue
-        for package in _nvidia_packages():
-            if (package / "include" / header).exists():
-                # A package has libcublas.so.13 alone, without the link that -lcublas looks for.
-                library = next((package / "lib").glob(f"lib{name}.so*")).name
-                yield from (f"-I{package / 'include'}", f"-L{package / 'lib'}", f"-l:{library}")
-                yield from ("-Xlinker", f"-rpath={package / 'lib'}")
-                break
+        # A package has libcublas.so.13 alone, without the link that -lcublas looks for.
+        library = next((package / "lib").glob(f"lib{name}.so*")).name
+        yield from (f"-I{package / 'include'}", f"-L{package / 'lib'}", f"-l:{library}")
+        yield from ("-Xlinker", f"-rpath={package / 'lib'}")
 
 
 def _nvidia_packages() -> Iterator[Path]:
