@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from ncuview.profiling.hook.ncuview_kernel_trace import LONGEST_LAUNCH_GAP_NS
 from ncuview.programs.advise import BETWEEN, advise
+from ncuview.programs.calls import qualified_name
 from ncuview.records.program import Call, KernelTrace, ProgramFinding, ProgramLaunch
 from ncuview.speedup.attainable import program_figures
 from validation.calls.labels import (
@@ -198,7 +199,8 @@ class _Places:
         """Whether a call of which the function alone is known is near: by the same function, or one calls the other."""
         if call.line or call.file not in self._files:
             return False
-        functions = [each.place for each in self._code.functions if each.name == _bare(call.function)]
+        name = qualified_name(call.function).rpartition("::")[2]
+        functions = [each.place for each in self._code.functions if each.name == name]
         calling = {line for place in functions for line in self._code.calls_of_function_with(place.first)}
         inside = any(line in place for place in functions for line in self._callers)
         return inside or any(place in self._near for place in functions) or self._is_labelled(calling)
@@ -210,9 +212,3 @@ class _Places:
         """The known lines of the program that a call and its callers are at."""
         frames = [(call.file, call.line), *((frame.file, frame.line) for frame in call.callers)]
         return [line for name, line in frames if name in self._files and line]
-
-
-def _bare(function: str) -> str:
-    """``scale`` of ``void (anonymous namespace)::scale<float>(float*)``."""
-    named = function.replace("(anonymous namespace)::", "").partition("(")[0].partition("<")[0]
-    return named.rpartition("::")[2].rpartition(" ")[2]
