@@ -39,12 +39,15 @@ _EVALUATED = re.compile(r"autograd::engine::evaluate_function: (.+?)(?:, |$)")
 _LIBRARY_FUNCTION = re.compile(r"^((?:cublas|cublasLt|cufft|cusolver|cusparse|cudnn)[A-Z]\w*)")
 _NATIVE_LIBRARY = re.compile(r"\.so(?:$|\.\d)|\.dylib$|\.dll$|/python[\d.]*$")
 _RUNTIME = re.compile(
-    r"^(?:$|__device_stub|cuda[A-Z]|cudart|__cudart|thrust::|cub::|void (?:thrust|cub)::|_start$|__libc)"
+    r"^(?:$|__device_stub|cuda[A-Z]|cudart|__cudart|libcudart_static_|(?:thrust|cub|cuda)::|_start$|__libc)"
 )
+"""Of qualified names; the functions of a static runtime have names such as ``libcudart_static_da0dce49aa58``."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def call_of(stack: CallStack, mine: Callable[[str], bool] | None = None, ranges: Sequence[str] = ()) -> Call | None:
+def call_of(
+    stack: CallStack, mine: Callable[[str], bool] | None = None, ranges: Sequence[str] = (), kernel: str = ""
+) -> Call | None:
     """The user's call that led to a launch; None where the stack shows neither the user's code nor an operator.
 
     Args:
@@ -52,6 +55,7 @@ def call_of(stack: CallStack, mine: Callable[[str], bool] | None = None, ranges:
         mine: Whether a Python file is the user's; by default all but installed packages and what compilers wrote.
         ranges: The NVTX ranges of the launch, the outermost first. PyTorch's name operator and autograd node, which
             native frames name as well.
+        kernel: The name of the kernel, which the function that nvcc writes to launch it bears as well.
     """
     mine = is_users if mine is None else mine
     user = next((number for number, frame in enumerate(stack.python) if mine(frame.file)), None)
@@ -61,7 +65,7 @@ def call_of(stack: CallStack, mine: Callable[[str], bool] | None = None, ranges:
         frame = stack.python[user]
         callers = tuple(outer for outer in stack.python[user + 1 :] if mine(outer.file))
         return Call(frame.file, frame.line, frame.function, operator, node, _library(stack.python[:user]), callers)
-    caller = None if stack.python else _native_caller(stack.native)
+    caller = None if stack.python else _native_caller(stack.native, kernel)
     if caller:
         return Call(caller.file, caller.line, caller.function, operator, node)
     return Call("", 0, "", operator, node) if operator or node else None
@@ -116,7 +120,20 @@ def _operator_of(node: str) -> str:
     return _CAMEL.sub("_", name).lower() if found else ""
 
 
-def _native_caller(native: Iterable[Frame]) -> Frame | None:
-    """The innermost function of the user's own program."""
+def _native_caller(native: Iterable[Frame], kernel: str) -> Frame | None:
+    """The innermost function of the user's own program, but for the stub of the kernel."""
     own = (frame for frame in native if frame.file and not _NATIVE_LIBRARY.search(PurePath(frame.file).as_posix()))
-    return next((frame for frame in own if not _RUNTIME.search(frame.function)), None)
+    named = ((frame, qualified_name(frame.function)) for frame in own)
+    callers = (frame for frame, name in named if not _RUNTIME.search(name) and name.rpartition("::")[2] != kernel)
+    return next(callers, None)
+
+
+def qualified_name(function: str) -> str:
+    """``app::scale`` of ``void app::scale<float>(float*)``; of a lambda the function that it stands in."""
+    depth, name = 0, ""
+    for sign in function.replace("(anonymous namespace)::", ""):
+        if sign == "(" and not depth:
+            break
+        depth += (sign == "<") - (sign == ">")
+        name += sign if not depth and sign != ">" else ""
+    return name.rpartition(" ")[2]

@@ -50,12 +50,12 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
         return is_users(file) or any(pattern.found_in(file) for pattern in mine)
 
     @cache
-    def found(stack: CallStack, ranges: tuple[str, ...]) -> Call | None:
-        return call_of(stack, is_mine, ranges)
+    def found(stack: CallStack, ranges: tuple[str, ...], kernel: str) -> Call | None:
+        return call_of(stack, is_mine, ranges, kernel)
 
-    launches = range(len(profile.launches))
     stacks, ranges = profile.call_stacks, profile.nvtx_ranges
-    calls = [found(stacks.get(launch, CallStack()), ranges.get(launch, ())) for launch in launches]
+    kernels = enumerate(profile.launches["kernel"].tolist())
+    calls = [found(stacks.get(launch, CallStack()), ranges.get(launch, ()), kernel) for launch, kernel in kernels]
     if profile.nvtx_ranges:
         runs = [run.index.tolist() for _, run in profile.launches.groupby("report", sort=False)]
         for launch, frame in forward_frames(calls, profile.nvtx_ranges, runs).items():

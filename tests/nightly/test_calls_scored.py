@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from ncuview.programs.advise import advise
 from ncuview.records.profile import Frame
-from ncuview.records.program import ProgramLaunch
+from ncuview.records.program import Call, Change, ProgramLaunch
 from tests.programs.sequences import launch, product
 
 cases = pytest.importorskip("validation.calls.cases", reason="needs the programs in validation/")
 labels = pytest.importorskip("validation.calls.labels")
 score = pytest.importorskip("validation.calls.score")
 recorded = pytest.importorskip("validation.calls.recorded")
+syntax = pytest.importorskip("validation.calls.syntax")
+
+CHANGES = get_args(Change)
 
 PROGRAM = """\
 def step(x, w, b):
@@ -95,6 +99,77 @@ def test_a_line_that_calls_a_compiled_function_is_near(source: Path) -> None:
     assert [each.where for each in found.ours] == ["elsewhere"]
 
 
+CUDA = """\
+#include "step.cuh"
+
+struct State {
+    float *y;
+};
+
+__global__ void scale(float *y) { *y *= 2; }
+
+void layer(State &state)
+{
+    for (int i = 0; i < 3; ++i) {
+        scale<<<1, 1>>>(
+            state.y);
+        shift(state.y);
+    }
+}
+
+void step(State &state)
+{
+    layer(state);
+}
+
+void other(State &state)
+{
+    shift(state.y);
+}
+"""
+
+
+@pytest.fixture
+def cuda_source(tmp_path: Path) -> Path:
+    source = tmp_path / "train.cu"
+    source.write_text(CUDA)
+    return source
+
+
+def test_statements_and_functions_of_cuda(cuda_source: Path) -> None:
+    code = syntax.code_of(cuda_source)
+    assert [(each.name, *each.place) for each in code.functions] == [
+        ("scale", 7, 7),
+        ("layer", 9, 16),
+        ("step", 18, 21),
+        ("other", 23, 26),
+    ]
+    assert code.statements_with("state.y);") == [(12, 13), (14, 14), (25, 25)]
+    assert code.statements_with("int i = 0") == [(11, 11)]
+    assert code.calls_of_function_with(12) == {20}
+    assert code.calls_of_function_with(20) == set()
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "text", "where"),
+    [
+        ("layer(State&)", 12, "state.y);", "line"),
+        ("layer(State&)", 0, "scale<<<1, 1>>>(", "near"),
+        ("layer(State&)", 0, "layer(state);", "near"),
+        ("step(State&)", 0, "scale<<<1, 1>>>(", "near"),
+        ("other(State&)", 0, "scale<<<1, 1>>>(", "elsewhere"),
+        ("void (anonymous namespace)::layer<float>(State&)", 0, "scale<<<1, 1>>>(", "near"),
+    ],
+    ids=["its line", "its function", "the line that calls it", "it calls the line's function", "another", "a template"],
+)
+def test_native_calls_name_the_program(cuda_source: Path, function: str, line: int, text: str, where: str) -> None:
+    """The compiled program bears the name of its source, and lines are known in some builds alone."""
+    launches = [replace(each, call=Call("train", line, function)) for each in CHAIN]
+    found = case(cuda_source, launches, **{**FUSE, "call": text})
+    assert [each.where for each in found.ours] == [where]
+    assert [each.where for each in found.trivial] == [where]
+
+
 def test_wall_time_is_compared_with_wall_time(source: Path) -> None:
     found = case(source, CHAIN, **{**FUSE, "saves": "wall"})
     assert found.label.measured == pytest.approx(3.0)
@@ -161,24 +236,35 @@ def test_misses_of_all_sets_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 def wrong_labels(program: str) -> Iterator[str]:
     """What is wrong with the labels of a program."""
     source = labels.sources()[program]
-    text = source.read_text(encoding="utf-8")
-    tables = [node.value for node in ast.parse(text).body if isinstance(node, ast.Assign) and is_table(node)]
-    if len(tables) != 1 or not isinstance(tables[0], ast.Dict):
+    code, variants = syntax.code_of(source), variants_of(source)
+    if not variants:
         yield f"{program}: VARIANTS"
-        return
-    variants = {key.value for key in tables[0].keys if isinstance(key, ast.Constant)}
     for number, label in enumerate(labels.labels_of(source).values()):
         others = {label.get(key) for key in ("name", "after", "negative_after")} - {None}
         if not others <= variants:
             yield f"{program}, label {number}: a variant that there is not"
         if ("right" in label) == bool(label.get("finished")) or ("right" in label) != ("after" in label):
             yield f"{program}, label {number}: neither to change nor finished"
+        if not {label.get("right"), *label.get("accepted", []), label.get("negative_example")} <= {*CHANGES, None}:
+            yield f"{program}, label {number}: a change that there is not"
         if ("negative_example" in label) != ("negative_after" in label):
             yield f"{program}, label {number}: half a negative example"
         if "right" in label and not labels.texts_of(label):
             yield f"{program}, label {number}: no line"
-        if not all(labels.statements_with(line, text) for line in labels.texts_of(label)):
+        if not all(code.statements_with(text) for text in labels.texts_of(label)):
             yield f"{program}, label {number}: a line that there is not"
+
+
+def variants_of(source: Path) -> set[str]:
+    """The variants that a program can run; empty where they cannot be found."""
+    text = source.read_text(encoding="utf-8")
+    if source.suffix == ".cu":
+        functions = {function.name for function in syntax.code_of(source).functions}
+        return functions & set(re.findall(r'\{"(\w+)", \1\}', text))
+    tables = [node.value for node in ast.parse(text).body if isinstance(node, ast.Assign) and is_table(node)]
+    if len(tables) != 1 or not isinstance(tables[0], ast.Dict):
+        return set()
+    return {key.value for key in tables[0].keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
 
 
 def is_table(node: ast.Assign) -> bool:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import math
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +17,9 @@ from typing import Any
 
 import pytest
 
+from ncuview.base.errors import ProgramFailed
 from ncuview.pipeline.program_runs import Seen
+from ncuview.profiling.machine import find_nvcc
 from ncuview.profiling.passes import program_metrics
 from ncuview.programs.owners import owners_of
 from ncuview.records.profile import CallStack, Frame, Profile
@@ -23,7 +30,9 @@ from tests.profiling.test_machine import Machine, gpu
 
 record = pytest.importorskip("validation.calls.record", reason="needs the programs in validation/")
 recorded = pytest.importorskip("validation.calls.recorded")
+runs = pytest.importorskip("validation.calls.runs")
 step = pytest.importorskip("validation.calls.step")
+timing = pytest.importorskip("validation.calls.timing")
 
 KERNEL = "vectorized_elementwise_kernel"
 LAUNCHES = [step.MARK, KERNEL, step.MARK, KERNEL, step.MARK]
@@ -142,6 +151,167 @@ def test_nothing_starts_that_the_deadline_would_cut(
     record.main(here.root / "out", ["q002"], deadline=record.LEFT_TO_READ_S)
     assert "1 programs are left, the first is q002" in capsys.readouterr().out
     assert written(here.root / "out") == ["calls.json.xz"]
+
+
+NVCC = f"""exec '{sys.executable}' -I -S - "$@" <<'END'
+import os, sys
+if any("fails.cu" in word for word in sys.argv):
+    sys.exit("fails.cu(3): error: expected a ;")
+with open(os.environ["NVCC_SAID"], "a") as said:
+    said.write(" ".join(sys.argv[1:]) + chr(10))
+made = sys.argv[sys.argv.index("-o") + 1]
+with open(made, "w") as program:
+    program.write(os.environ["NVCC_MAKES"])
+os.chmod(made, 0o755)
+END"""
+"""A line of shell that plays nvcc: what it compiles is a script."""
+TRACE = f"9000\t1,1,1\t1,1,1\t_Z4fillPf\n100\t1,1,1\t1,1,1\t{step.MARK}\n"
+STEP = "1500000\t8,1,1\t64,1,1\t_Z4gatePf\n500000\t8,1,1\t64,1,1\t_Z4gatePf\n"
+REST = f"100\t1,1,1\t1,1,1\t{step.MARK}\n9000\t1,1,1\t1,1,1\t_Z4gatePf\ncomplete\n"
+MADE = f"""#!{sys.executable} -IS
+import os, sys
+assert sys.argv[1:] == ["--time", "before"], sys.argv
+assert os.environ["CUDA_INJECTION64_PATH"].endswith("kernel_times.so")
+with open(os.path.join(os.environ["NCUVIEW_KERNEL_TIMES"], "1.tsv"), "w") as file:
+    file.write({TRACE + STEP + REST!r})
+print("2.5000")
+"""
+
+
+@pytest.fixture
+def compiles(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with a played nvcc, and the words that it was started with."""
+    here.install("toolkit/bin/nvcc", NVCC)
+    monkeypatch.setenv("PATH", f"{here.root / 'toolkit' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    said = here.root / "nvcc-said"
+    monkeypatch.setenv("NVCC_SAID", str(said))
+    monkeypatch.setenv("NVCC_MAKES", MADE)
+    monkeypatch.setattr(runs, "find_spec", lambda name: {"nvidia": None}[name])
+    return said
+
+
+def test_a_cuda_source_is_compiled_and_its_native_calls_recorded(
+    here: Machine, compiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(here, monkeypatch, say=FINISHED, report=True)
+    out = here.root / "out"
+    record.main(out, ["q227"])
+    assert written(out) == ["calls.json.xz", "q227.one_product_for_all.json", "q227.product_for_each_user.json"]
+    times, counters = words_of(here)
+    assert {"--call-stack", "--call-stack-type=native"} <= set(times)
+    assert not [word for word in counters if "call-stack" in word]
+    program, *variants = times[-3:]
+    assert (Path(program).name, variants) == ("q227_user_adapters", ["product_for_each_user", "one_product_for_all"])
+    [compiled] = compiles.read_text().splitlines()
+    assert compiled.endswith(f"-lineinfo -g -o {program} {record.sources()['q227']} -lcublas -lcufft")
+
+
+def test_a_source_that_does_not_compile_is_said(
+    here: Machine, compiles: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "sources", lambda: {"q227": here.root / "fails.cu"})
+    monkeypatch.setattr(record, "labels_of", lambda _: {"before": {}})
+    record.main(here.root / "out", ["q227"])
+    assert "q227: FAILED fails.cu does not compile:\nfails.cu(3): error: expected a ;" in capsys.readouterr().out
+    assert not compiles.exists()
+
+
+def test_a_compiled_step_is_timed_between_its_marks(compiles: Path, tmp_path: Path) -> None:
+    program = runs.program_of(tmp_path / "train.cu", tmp_path)
+    assert program.took("before") == runs.Took(2.5, 2.0, 2)
+    assert compiles.read_text().count("kernel_times.cpp") == 1
+
+
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        (TRACE + STEP + REST.removesuffix("complete\n"), "kernels are missing"),
+        (TRACE + STEP + "complete\n", "1 marks"),
+        (None, "it ended with 1"),
+    ],
+)
+def test_a_trace_without_the_step_is_no_time(
+    compiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trace: str | None, said: str
+) -> None:
+    made = MADE.replace(repr(TRACE + STEP + REST), repr(trace)) if trace else "#!/bin/sh\nexit 1\n"
+    monkeypatch.setenv("NVCC_MAKES", made)
+    program = runs.program_of(tmp_path / "train.cu", tmp_path)
+    with pytest.raises(ProgramFailed, match=said):
+        program.took("before")
+    assert compiles.exists()
+
+
+def test_times_of_both_languages_are_written(
+    compiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runs.PythonProgram, "took", lambda _, variant: runs.Took(4.0, float(len(variant)), 7))
+    monkeypatch.setattr(timing, "sources", lambda: {"q1": tmp_path / "q1_a.py", "q2": tmp_path / "q2_b.cu"})
+    monkeypatch.setattr(timing, "labels_of", lambda source: ["before", "after"] if source.suffix == ".cu" else ["x"])
+    monkeypatch.setattr(timing, "times", lambda: {"q0_z": {"x": {"wall_ms": 1.0}}})
+    timing.main(tmp_path / "times.json", ["q1", "q2"])
+    assert json.loads((tmp_path / "times.json").read_text()) == {
+        "q0_z": {"x": {"wall_ms": 1.0}},
+        "q1_a": {"x": {"wall_ms": 4.0, "kernel_ms": 1.0, "kernels": 7}},
+        "q2_b": {"before": {"wall_ms": 2.5, "kernel_ms": 2.0, "kernels": 2}},
+    }
+    assert "q2_b after: FAILED: it ended with 1" in capsys.readouterr().out
+    assert compiles.exists()
+
+
+def test_libraries_of_the_toolkit_come_before_those_of_packages(
+    compiles: Path, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "nvidia" / "cu13"
+    for name in ("include/cublas_v2.h", "include/cufft.h", "lib/libcublas.so.13", "lib/libcufft.so.12"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).touch()
+    nvidia = SimpleNamespace(submodule_search_locations=[str(package.parent)])
+    monkeypatch.setattr(runs, "find_spec", lambda name: {"nvidia": nvidia}[name])
+    include = here.root / "toolkit" / "include"
+    include.mkdir()
+    (include / "cufft.h").touch()
+    runs.program_of(tmp_path / "train.cu", tmp_path)
+    folder = f"-I{package}/include -L{package}/lib -l:libcublas.so.13 -Xlinker -rpath={package}/lib"
+    assert compiles.read_text().endswith(f"train.cu {folder} -lcufft\n")
+
+
+HOST = """
+#include "step.cuh"
+
+struct State {
+    float *result = nullptr;
+    size_t count = 0;
+};
+
+void before(State &) {}
+
+int main(int argc, char **argv)
+{
+    const float nan = NAN;
+    printf("%g %g %g", difference_of({1, 2}, {1, 4}), difference_of({1, nan}, {1, 4}), difference_of({3}, {3}));
+    State state;
+    return run_steps<State>(argc, argv, state, {{"before", before}}, 0.0);
+}
+"""
+
+
+def test_cuda_steps_are_those_of_python(tmp_path: Path) -> None:
+    """What of step.cuh needs no GPU: its numbers, the comparison of results, and the names of variants."""
+    header = Path(step.__file__).with_suffix(".cuh")
+    assert re.findall(r"constexpr int (\w+) = (\d+);", header.read_text()) == [
+        ("WARM_UP", str(step.WARM_UP)),
+        ("TIMED", str(step.TIMED)),
+    ]
+    assert f'extern "C" __global__ void {step.MARK}() {{}}' in header.read_text()
+    nvcc = find_nvcc()
+    if nvcc is None:
+        pytest.skip("nvcc is not installed")
+    (tmp_path / "host.cu").write_text(HOST)
+    words = ["-std=c++17", f"-I{header.parent}", "-o", str(tmp_path / "host"), str(tmp_path / "host.cu")]
+    subprocess.run([nvcc, *words], check=True, capture_output=True)
+    ended = subprocess.run([tmp_path / "host", "after"], check=False, capture_output=True, text=True)
+    assert ended.stdout.lower().replace("-nan", "nan") == "0.5 nan 0"
+    assert (ended.returncode, ended.stderr) == (2, "there is no variant after\n")
 
 
 PROGRAM = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.programs.calls import call_of, is_users
+from ncuview.programs.calls import call_of, is_users, qualified_name
 from ncuview.records.profile import CallStack, Frame
 from ncuview.records.program import Call
 
@@ -137,6 +137,41 @@ def test_the_native_caller_of_a_program_without_python() -> None:
         ),
     )
     assert call_of(stack) == Call("/home/me/solver", 0, "Solver::step(float)")
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "libcudart_static_da0dce49aa58ac534fd88243a391d7a78f15b8f5",
+        "__device_stub__Z5scalePff(float*, float)",
+        "scale(float*, float)",
+        "void (anonymous namespace)::scale<float, (int)4>(float*, float)",
+        "float thrust::THRUST_300001_SM_900_NS::reduce<thrust::device_ptr<float> >(thrust::device_ptr<float>)",
+        "std::pair<int, float> cub::CUB_300001_SM_900::DeviceReduce::Sum<float*>(void*, unsigned long&)",
+        "cuda::__4::for_each<int>(int)",
+    ],
+)
+def test_a_static_runtime_templates_and_the_stub_of_the_kernel_are_not_the_caller(inner: str) -> None:
+    """A launch of ``scale`` goes through a function of the same name, which nvcc writes into the program."""
+    names = (inner, "Solver::scale_all(std::vector<float>&, int)", "main")
+    stack = CallStack((), tuple(Frame(name, "/home/me/solver", 0) for name in names))
+    assert call_of(stack, kernel="scale") == Call("/home/me/solver", 0, "Solver::scale_all(std::vector<float>&, int)")
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("", ""),
+        ("main", "main"),
+        ("Solver::step(float)", "Solver::step"),
+        ("void (anonymous namespace)::scale<float, (int)4>(float*, float)", "scale"),
+        ("std::pair<int, float> app::run<(app::Kind)1>(std::map<int, int>)", "app::run"),
+        ("app::run(int)::{lambda(float)#1}::operator()(float) const", "app::run"),
+        ("a<b(c", "a"),
+    ],
+)
+def test_qualified_names(function: str, name: str) -> None:
+    assert qualified_name(function) == name
 
 
 def test_a_stack_that_shows_nothing_has_no_call() -> None:

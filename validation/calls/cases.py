@@ -13,23 +13,22 @@ from typing import Any, Literal
 
 from ncuview.profiling.hook.ncuview_kernel_trace import LONGEST_LAUNCH_GAP_NS
 from ncuview.programs.advise import BETWEEN, advise
+from ncuview.programs.calls import qualified_name
 from ncuview.records.program import Call, KernelTrace, ProgramFinding, ProgramLaunch
 from ncuview.speedup.attainable import program_figures
 from validation.calls.labels import (
     IN_VIEW,
     Unit,
-    calls_of_function_with,
-    functions_of,
     gain,
     labels_of,
     programs_of,
     sources,
-    statements_with,
     texts_of,
     took_ms,
     unit_of,
 )
 from validation.calls.recorded import Recorded, Step
+from validation.calls.syntax import code_of
 from validation.cases import ADVICE, NOTHING
 
 Where = Literal["line", "near", "elsewhere"]
@@ -157,11 +156,11 @@ def _gain(finding: ProgramFinding, unit: Unit, whole_ns: float) -> float:
 
 def _costliest(launches: Sequence[ProgramLaunch]) -> Iterator[Call]:
     """A call at the costliest line of the user; none where no launch has one."""
-    took: dict[tuple[str, int], float] = defaultdict(float)
-    calls: dict[tuple[str, int], Call] = {}
+    took: dict[tuple[str, int, str], float] = defaultdict(float)
+    calls: dict[tuple[str, int, str], Call] = {}
     for launch in launches:
         if launch.call and launch.call.function:
-            line = launch.call.file, launch.call.line
+            line = launch.call.file, launch.call.line, launch.call.function
             took[line] += launch.duration_ns
             calls.setdefault(line, launch.call)
     if took:
@@ -172,34 +171,44 @@ class _Places:
     """The labelled lines of a program, and what is near to them."""
 
     def __init__(self, source: Path, written: Mapping[str, Any], launches: Sequence[ProgramLaunch]) -> None:
-        text = source.read_text(encoding="utf-8")
-        found = [place for each in texts_of(written) for place in statements_with(each, text)]
+        self._code = code_of(source)
+        # Of a native call ncu names the compiled program, and the line is 0 where it is unknown.
+        self._files = {source.name, source.stem}
+        found = [place for text in texts_of(written) for place in self._code.statements_with(text)]
         calls = {launch.call for launch in launches if launch.call}
-        ran = {line for call in calls for line in _lines(call, source.name)}
+        ran = {line for call in calls for line in self._lines(call)}
         # A text may stand in functions of several variants: those count that ran.
-        self._file = source.name
         self._labelled = [place for place in found if any(line in place for line in ran)] or found
-        functions = functions_of(text)
-        self._near = [around for around in functions if any(place.first in around for place in self._labelled)]
-        self._callers = {
-            line for call in calls if self._is_labelled(_lines(call, source.name)) for line in _lines(call, source.name)
-        }
-        self._callers |= {line for place in self._labelled for line in calls_of_function_with(place.first, text)}
+        firsts = [place.first for place in self._labelled]
+        functions = [function.place for function in self._code.functions]
+        self._near = [around for around in functions if any(first in around for first in firsts)]
+        self._callers = {line for call in calls if self._is_labelled(self._lines(call)) for line in self._lines(call)}
+        self._callers |= {line for first in firsts for line in self._code.calls_of_function_with(first)}
 
     def of(self, calls: Collection[Call]) -> Where:
         """Where the calls of a piece of advice are: at the nearest of them."""
-        own = {call.line for call in calls if call.file == self._file}
+        own = {call.line for call in calls if call.file in self._files}
         if self._is_labelled(own):
             return "line"
-        around = {line for call in calls for line in _lines(call, self._file)}
+        around = {line for call in calls for line in self._lines(call)}
         in_function = any(line in function for line in own for function in self._near)
-        return "near" if in_function or self._is_labelled(around) or own & self._callers else "elsewhere"
+        near = in_function or self._is_labelled(around) or own & self._callers
+        return "near" if near or any(map(self._is_near, calls)) else "elsewhere"
+
+    def _is_near(self, call: Call) -> bool:
+        """Whether a call of which the function alone is known is near: by the same function, or one calls the other."""
+        if call.line or call.file not in self._files:
+            return False
+        name = qualified_name(call.function).rpartition("::")[2]
+        functions = [each.place for each in self._code.functions if each.name == name]
+        calling = {line for place in functions for line in self._code.calls_of_function_with(place.first)}
+        inside = any(line in place for place in functions for line in self._callers)
+        return inside or any(place in self._near for place in functions) or self._is_labelled(calling)
 
     def _is_labelled(self, lines: Collection[int]) -> bool:
         return any(line in place for line in lines for place in self._labelled)
 
-
-def _lines(call: Call, file: str) -> list[int]:
-    """The lines of a file that a call and its callers are at."""
-    frames = [(call.file, call.line), *((frame.file, frame.line) for frame in call.callers)]
-    return [line for name, line in frames if name == file]
+    def _lines(self, call: Call) -> list[int]:
+        """The known lines of the program that a call and its callers are at."""
+        frames = [(call.file, call.line), *((frame.file, frame.line) for frame in call.callers)]
+        return [line for name, line in frames if name in self._files and line]

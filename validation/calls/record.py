@@ -6,7 +6,8 @@ As ``ncuview analyze``, the first takes time and calls of each launch, the secon
 
 Reports of PyTorch hold much machine code of libraries, so that none is kept: what the rules about programs read is
 written to ``OUT/PROGRAM.VARIANT.json``, and at the end all such files together to ``OUT/calls.json.xz``. Variants that
-OUT has are left out, so that the command can be repeated. Needs a GPU, ncu, NVIDIA's reader and the frameworks.
+OUT has are left out, so that the command can be repeated. Needs a GPU, ncu, NVIDIA's reader and the frameworks; C++
+programs need nvcc, cuBLAS and cuFFT.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import math
 import os
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
@@ -35,7 +35,7 @@ from ncuview.pipeline.program_runs import ONE_OF_EACH, Seen, compile_variables, 
 from ncuview.profiling.job import Job
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import NcuRun, classify
-from ncuview.profiling.options import CallStacks, NcuOptions
+from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import TIME_ALONE, program_metrics
 from ncuview.programs.of_profile import calls_of, launches_of
 from ncuview.reader.precheck import launches_in
@@ -44,10 +44,10 @@ from ncuview.records.program import ProgramLaunch
 from validation.calls import step as runner
 from validation.calls.labels import HERE, labels_of, sources
 from validation.calls.recorded import Recorded, Step, is_written, pack, write
+from validation.calls.runs import program_of
 from validation.calls.step import MARK
 
-OPTIONS = NcuOptions(profile_from_start=False, call_stack=CallStacks.PYTHON, import_source=False)
-RUNS = ((TIME_ALONE, OPTIONS), (program_metrics(), replace(OPTIONS, **ONE_OF_EACH)))
+OPTIONS = NcuOptions(profile_from_start=False, import_source=False)
 LIMIT_S = 120.0
 LEFT_TO_READ_S = 45.0
 """Before the deadline no run of ncu may take the time that its report needs."""
@@ -106,14 +106,23 @@ def _profiled(
     ncu: Path, program: str, variants: Sequence[str], folder: Path, timeout_s: float
 ) -> list[tuple[Path, NcuRun]] | str:
     """Run a step of each variant under ncu twice: both reports, or why that failed."""
-    words = [sys.executable, "-m", "validation.calls.step", str(sources()[program]), *variants]
     compiled = folder / "compiled"
     compiled.mkdir(parents=True)
+    try:
+        built = program_of(sources()[program], compiled)
+    except NcuviewError as error:
+        rmtree(folder)
+        return str(error)
+    words = [*built.words, *variants]
     if "import jax" in sources()[program].read_text(encoding="utf-8"):
         # XLA times its candidates, which crashed ncu; ncuview's run without ncu compiles before the others.
         subprocess.run(words, env={**os.environ, **compile_variables(compiled)}, check=False, capture_output=True)
     made = []
-    for number, (metrics, options) in enumerate(RUNS):
+    runs = (
+        (TIME_ALONE, replace(OPTIONS, call_stack=built.call_stacks)),
+        (program_metrics(), replace(OPTIONS, **ONE_OF_EACH)),
+    )
+    for number, (metrics, options) in enumerate(runs):
         report = folder / f"{number}.ncu-rep"
         job = Job(
             ncu, words, metrics, Path.cwd(), launches_in, options, compile_variables(compiled), timeout_s=timeout_s
@@ -162,7 +171,7 @@ def _converted(program: str, variants: Sequence[str], made: Sequence[tuple[Path,
 
 
 def by_marks(launches: Sequence[ProgramLaunch]) -> list[tuple[ProgramLaunch, ...]]:
-    """The launches of each variant: those between two marks of step.py."""
+    """The launches of each variant: those between two marks of step.py or step.cuh."""
     marks = [number for number, launch in enumerate(launches) if launch.kernel == MARK]
     return [tuple(launches[start + 1 : end]) for start, end in pairwise(marks)]
 

@@ -8,22 +8,17 @@ Wall time is the median of seven steps after three to warm up; kernel time is th
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ncuview.profiling.python_hook import trace_variables
-from validation.calls import step
+from ncuview.base.errors import NcuviewError
 from validation.calls.labels import labels_of, sources, times
 from validation.calls.record import known_programs
-
-LIMIT_S = 120.0
+from validation.calls.runs import Took, program_of
 
 
 def main(
@@ -33,31 +28,32 @@ def main(
     found = {name: dict(variants) for name, variants in times().items()}
     for program in programs or [name for name, source in sources().items() if source.stem not in found]:
         source = sources()[program]
-        for variant in labels_of(source):
-            if took := _took(source, variant):
-                found.setdefault(source.stem, {})[variant] = took
-                out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        for variant, took in _took(source):
+            found.setdefault(source.stem, {})[variant] = {
+                "wall_ms": round(took.wall_ms, 3),
+                "kernel_ms": round(took.kernel_ms, 3),
+                "kernels": took.kernels,
+            }
+            out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def _took(source: Path, variant: str) -> Mapping[str, Any] | None:
-    """What a step of a variant took; None, and a line about it, where it failed."""
+def _took(source: Path) -> Iterator[tuple[str, Took]]:
+    """What a step of each labelled variant took; a line about what failed, and what did not."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", step.__name__, "--time", str(source), variant]
-        environment = {**os.environ, **trace_variables(Path(folder), only_ranges=True)}
-        environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         try:
-            ended = subprocess.run(words, env=environment, timeout=LIMIT_S, check=True, capture_output=True, text=True)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failed:
-            print(f"{source.stem} {variant}: FAILED: {failed} {str(failed.stderr)[-800:]}", flush=True)
-            return None
-        traces = [json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).glob("*.json")]
-    if len(traces) != 1:
-        print(f"{source.stem} {variant}: {len(traces)} traces", flush=True)
-        return None
-    wall_ms = float(ended.stdout.split()[-1])
-    kernel_ms = round(traces[0]["busy_ns"] / 1e6, 3)
-    print(f"{source.stem} {variant}: wall {wall_ms} ms, kernels {kernel_ms} ms, {traces[0]['launches']}", flush=True)
-    return {"wall_ms": round(wall_ms, 3), "kernel_ms": kernel_ms, "kernels": traces[0]["launches"]}
+            program = program_of(source, Path(folder))
+        except NcuviewError as error:
+            print(f"{source.stem}: FAILED: {error}", flush=True)
+            return
+        for variant in labels_of(source):
+            try:
+                took = program.took(variant)
+            except NcuviewError as error:
+                print(f"{source.stem} {variant}: FAILED: {error}", flush=True)
+                continue
+            wall, kernels = f"wall {took.wall_ms:.3f} ms", f"kernels {took.kernel_ms:.3f} ms, {took.kernels}"
+            print(f"{source.stem} {variant}: {wall}, {kernels}", flush=True)
+            yield variant, took
 
 
 if __name__ == "__main__":

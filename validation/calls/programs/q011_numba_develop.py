@@ -5,6 +5,9 @@ import numpy as np
 import torch
 from numba import cuda
 
+if not hasattr(np, "row_stack"):  # NumPy 2.5 removed it; numba-cuda 0.30 asks for it at the first launch
+    np.row_stack = np.vstack
+
 H, W, FRAMES = 4096, 8192, 10
 BLACK = np.float32(0.06)
 GAIN = np.float32(1.8)

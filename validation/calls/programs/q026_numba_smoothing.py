@@ -3,6 +3,9 @@ import numpy as np
 import torch
 from numba import cuda
 
+if not hasattr(np, "row_stack"):  # NumPy 2.5 removed it; numba-cuda 0.30 asks for it at the first launch
+    np.row_stack = np.vstack
+
 SERIES, SAMPLES = 524_288, 256
 ALPHAS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
