@@ -1,6 +1,6 @@
 """The accuracy table of the README: its figures over all sets are those of validation/held-out.md.
 
-The columns of the newest set are not compared: its evaluation is kept outside of this repository.
+The columns of the published steps are not compared: their evaluation is kept outside of this repository.
 """
 
 from __future__ import annotations
