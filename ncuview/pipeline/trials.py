@@ -68,7 +68,14 @@ _RUN_S = 120.0
 
 
 def try_launch(
-    launch: Launch, reload: Callable[[Path], Kernel], target: str, *, budget_s: float, say: Say, jobs: int = 1
+    launch: Launch,
+    reload: Callable[[Path], Kernel],
+    target: str,
+    *,
+    budget_s: float,
+    say: Say,
+    jobs: int = 1,
+    stages: Stages | None = None,
 ) -> Trial:
     """Try changes of a catalogue kernel, or of the kernel in a .cu file.
 
@@ -79,6 +86,7 @@ def try_launch(
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
         say: Called with what happens next.
         jobs: How many versions are compiled at once.
+        stages: Gets the seconds of each stage.
 
     Raises:
         ToolError: GPU, nvcc or PyCUDA is missing.
@@ -88,7 +96,7 @@ def try_launch(
     if find_spec("pycuda") is None:
         raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
-        folder, remarks, stages = Path(text), list[str](), Stages()
+        folder, remarks, stages = Path(text), list[str](), stages or Stages()
         tools = tools_for_files(folder, remarks, stages)
         bench = KernelFileBench(launch.kernel, reload, folder / "versions", tools)
         source = launch.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
@@ -113,6 +121,7 @@ def try_program(
     budget_s: float,
     say: Say,
     jobs: int = 1,
+    stages: Stages | None = None,
 ) -> Trial:
     """Try changes of a kernel of a program, which is built and run in copies of its source tree.
 
@@ -125,6 +134,7 @@ def try_program(
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
         say: Called with what happens next.
         jobs: How many versions are compiled at once.
+        stages: Gets the seconds of each stage.
 
     Raises:
         UsageError: The tree is too large, or two of its files define the kernel.
@@ -134,7 +144,7 @@ def try_program(
     program, tree = placed(command, tree)
     _require_gpu()
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
-        folder, remarks, stages, before = Path(text), list[str](), Stages(), state_of(tree)
+        folder, remarks, stages, before = Path(text), list[str](), stages or Stages(), state_of(tree)
         tools = _tools_for_programs(tracer(folder), remarks, stages)
         say("build")
         name, source = _kernel_of(tools, program, build, kernel, tree, folder / "first")

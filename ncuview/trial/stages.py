@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
@@ -17,9 +17,18 @@ T = TypeVar("T")
 class Stages:
     """A clock for each stage. It runs while the stage does anything, however much of it at once."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """``clock`` gives seconds."""
-        self._clock, self._lock = clock, Lock()
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        turn: Callable[[Stage], AbstractContextManager[object]] = lambda _: nullcontext(),
+    ) -> None:
+        """Nothing has begun yet.
+
+        Args:
+            clock: Gives seconds.
+            turn: Waits until a stage may begin, for trials that share a GPU. The wait counts to no stage.
+        """
+        self._clock, self._turn, self._lock = clock, turn, Lock()
         self._began = clock()
         self._spent: dict[Stage, float] = {}
         self._running: dict[Stage, tuple[int, float]] = {}
@@ -32,18 +41,19 @@ class Stages:
     @contextmanager
     def stage(self, name: Stage) -> Iterator[None]:
         """Count the time of the body; several threads may be in one stage."""
-        with self._lock:
-            count, since = self._running.get(name, (0, self._clock()))
-            self._running[name] = count + 1, since
-        try:
-            yield
-        finally:
+        with self._turn(name):
             with self._lock:
-                count, since = self._running.pop(name)
-                if count > 1:
-                    self._running[name] = count - 1, since
-                else:
-                    self._spent[name] = self._spent.get(name, 0.0) + self._clock() - since
+                count, since = self._running.get(name, (0, self._clock()))
+                self._running[name] = count + 1, since
+            try:
+                yield
+            finally:
+                with self._lock:
+                    count, since = self._running.pop(name)
+                    if count > 1:
+                        self._running[name] = count - 1, since
+                    else:
+                        self._spent[name] = self._spent.get(name, 0.0) + self._clock() - since
 
     def timed(self, name: Stage, done: Callable[P, T]) -> Callable[P, T]:
         """The same function, whose time is counted."""

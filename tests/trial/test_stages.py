@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Barrier
 
 import pytest
 
+from ncuview.records.trial import Stage
 from ncuview.trial.stages import Stages
 
 
@@ -67,3 +70,17 @@ def test_what_runs_at_once_is_counted_once() -> None:
             each.result()
     clock.work(1.0)
     assert stages.seconds == {"sanitizer": 5.0, "all": 6.0}
+
+
+def test_a_wait_for_a_turn_counts_to_no_stage() -> None:
+    clock = Clock()
+
+    @contextmanager
+    def waiting(stage: Stage) -> Iterator[None]:
+        clock.work(5.0 if stage == "times" else 0.0)
+        yield
+
+    stages = Stages(clock, waiting)
+    stages.timed("times", clock.work)(2.0)
+    stages.timed("compile", clock.work)(3.0)
+    assert stages.seconds == {"times": 2.0, "compile": 3.0, "all": 10.0}

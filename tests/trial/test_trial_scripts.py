@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.trial.emulated import process, reload_of, tools
 from tests.trial.seeds import original
 from validation.trial.choose import FINISHED, NAIVE, source_of
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
-from validation.trial.run import TARGETS, listed_targets
+from validation.trial.run import TARGETS, listed_targets, taking_turns
 from validation.trial.wrong import KEPT, NO_RESULT, NOT_KEPT, Watched, checked, summary
 
 pytestmark = pytest.mark.checkout
@@ -34,6 +35,25 @@ def test_there_are_sixty_targets_and_at_most_twenty_of_the_catalogue() -> None:
 def test_ten_targets_are_finished() -> None:
     _, finished = TARGETS.read_text(encoding="utf-8").split("# finished")
     assert finished[: finished.index("\n# ")].count("/") == FINISHED == 10
+
+
+def may_begin(file: Path, kind: int) -> bool:
+    with file.open("a") as other:
+        try:
+            fcntl.flock(other, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def test_what_is_timed_runs_alone_and_comparisons_together(tmp_path: Path) -> None:
+    file = tmp_path / "turns"
+    with taking_turns(file, "comparison"):
+        assert (may_begin(file, fcntl.LOCK_SH), may_begin(file, fcntl.LOCK_EX)) == (True, False)
+    with taking_turns(file, "counters"):
+        assert (may_begin(file, fcntl.LOCK_SH), may_begin(file, fcntl.LOCK_EX)) == (False, False)
+    with taking_turns(file, "compile"), taking_turns(None, "times"):
+        assert may_begin(file, fcntl.LOCK_EX)
 
 
 def maker_edit(kernel: str) -> Edit:

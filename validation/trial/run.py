@@ -1,11 +1,13 @@
 """Try changes of many kernels on this GPU, and check what is kept by an oracle that knows nothing of the original.
 
-    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [TARGET ...]
+    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [--turns FILE] [TARGET ...]
 
 A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p003/k03b``; without any, those of
 ``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts
 and of kept changes, the gain, the seconds, and what the oracle says. Targets that OUT has are left out, so that the
-command can be repeated until all are there. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for diagnoses, ncu.
+command can be repeated until all are there. Several runs may share OUT and a GPU, each with targets of its own and the
+same FILE: what is timed or counted then runs alone. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for diagnoses,
+ncu.
 
 The oracle of a catalogue kernel is the reference of its front matter; a labelled program compares each of its kernels
 with numbers that it computes on the host.
@@ -13,12 +15,16 @@ with numbers that it computes on the host.
 
 from __future__ import annotations
 
+import fcntl
 import math
 import shutil
 import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,12 +38,15 @@ from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.live import compile_all, event_times
 from ncuview.pipeline.trials import try_launch, try_program
 from ncuview.profiling.machine import find_nvcc
-from ncuview.records.trial import Trial
+from ncuview.records.trial import Stage, Trial
 from ncuview.render.trial import trial_document
+from ncuview.trial.stages import Stages
 from validation.labelled import HERE, sources
 
 TARGETS = Path(__file__).with_name("targets.txt")
 COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle")
+ALONE = {"times", "counters", "runs"}
+"""Stages that other launches would disturb."""
 LEFT_S = 60.0
 """Before the deadline no trial begins."""
 
@@ -49,6 +58,7 @@ def main(
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
     jobs: Annotated[int, typer.Option(metavar="N", help="Versions of a target that are compiled at once.")] = 1,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
+    turns: Annotated[Path | None, typer.Option(metavar="FILE", help="Take turns at the GPU with other runs.")] = None,
 ) -> None:
     """Try one target after the other."""
     end = time.monotonic() + deadline
@@ -61,7 +71,8 @@ def main(
             return
         started = time.monotonic()
         try:
-            trial, oracle = _program(target, budget, jobs) if "/" in target else _kernel(target, budget, jobs)
+            tried = _program if "/" in target else _kernel
+            trial, oracle = tried(target, budget, jobs, Stages(turn=partial(taking_turns, turns)))
         except NcuviewError as failed:
             print(f"{target}: FAILED: {failed}", flush=True)
             continue
@@ -70,6 +81,17 @@ def main(
         with (out / "trials.tsv").open("a", encoding="utf-8") as table:
             table.write("\t".join(row) + "\n")
         print("  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), flush=True)
+
+
+@contextmanager
+def taking_turns(file: Path | None, stage: Stage) -> Iterator[None]:
+    """Wait until a stage may use the GPU: with others that compare, alone for times and counters."""
+    if file is None or stage in {"compile", "machine code"}:
+        yield
+        return
+    with file.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX if stage in ALONE else fcntl.LOCK_SH)
+        yield
 
 
 def listed_targets() -> list[str]:
@@ -89,7 +111,7 @@ def _row(target: str, trial: Trial, seconds: float, oracle: str) -> tuple[str, .
     return (target, *map(str, counts), gain, f"{seconds:.0f}", trial.stopped, oracle)
 
 
-def _kernel(name: str, budget: float, jobs: int) -> tuple[Trial, str]:
+def _kernel(name: str, budget: float, jobs: int, stages: Stages) -> tuple[Trial, str]:
     """A trial of a catalogue kernel, and whether what is kept computes what the reference does."""
     kernel = find_kernel(name)
     launch = launch_of(kernel)
@@ -100,6 +122,7 @@ def _kernel(name: str, budget: float, jobs: int) -> tuple[Trial, str]:
         budget_s=budget,
         say=lambda _: None,
         jobs=jobs,
+        stages=stages,
     )
     return trial, _catalogue_oracle(name, trial) if trial.patch else ""
 
@@ -120,7 +143,7 @@ def _catalogue_oracle(name: str, trial: Trial) -> str:
         return "right"
 
 
-def _program(target: str, budget: float, jobs: int) -> tuple[Trial, str]:
+def _program(target: str, budget: float, jobs: int, stages: Stages) -> tuple[Trial, str]:
     """A trial of a kernel of a labelled program, and whether the program still finds its results right."""
     program, _, kernel = target.partition("/")
     with tempfile.TemporaryDirectory() as text:
@@ -129,7 +152,9 @@ def _program(target: str, budget: float, jobs: int) -> tuple[Trial, str]:
         shutil.copy(HERE / "harness.h", tree)
         shutil.copy(source, tree / "programs")
         build = f"nvcc -O3 -std=c++17 -arch=native -lineinfo -o app programs/{source.name}"
-        trial = try_program(["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None, jobs=jobs)
+        trial = try_program(
+            ["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None, jobs=jobs, stages=stages
+        )
         if not trial.patch:
             return trial, ""
         _apply(trial.patch, tree)
