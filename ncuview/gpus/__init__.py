@@ -12,11 +12,13 @@ A file names its ``devices`` as the driver does, says when it was ``measured``, 
   peak lost where every byte is written), ``bytes_in_flight`` (per thread at full occupancy, to keep dram busy),
   ``float_atomic_use`` (what the counter of L2 atomics reads for floats, as a share of what it reads for integers),
   ``start_ns`` (of a launch, before all blocks run and after most have ended), ``graph_gap_ns`` (between two kernels of
-  a CUDA graph) and ``l2_bytes`` (the L2 cache, where a report does not give its size);
+  a CUDA graph), ``l2_bytes`` and ``shared_bytes`` (the L2 cache, and a multiprocessor's shared memory, where a report
+  does not give them);
 - ``tensor_speedup``, with low, best and high: how many times as fast as the FMA pipes the tensor pipes are.
 
 ``default.toml`` also has ``blocks_per_cycle`` and ``loaded_memory_ns`` (a trip to memory that is busy), from which
-``blocks_per_ns`` and ``bytes_in_flight`` are derived for a GPU without a table, by the clocks and sizes in its report.
+``blocks_per_ns``, ``bytes_in_flight`` and ``shared_bytes`` are derived for a GPU without a table, by the clocks and
+sizes in its report.
 
 The what-if model reads the shares, and rule expressions read the figures as ``gpu.NAME``: no figure of a GPU stands
 in a rule. A figure that a file does not hold comes from ``default.toml``; if it is missing there too, it is unknown.
@@ -42,6 +44,7 @@ FIGURES = (
     "start_ns",
     "graph_gap_ns",
     "l2_bytes",
+    "shared_bytes",
 )
 """The figures that a table may hold besides the shares of units."""
 DERIVING = ("blocks_per_cycle", "loaded_memory_ns")

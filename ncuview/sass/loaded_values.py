@@ -1,6 +1,7 @@
-"""Weights of a ``Code`` that mark what a kernel does with data from global memory, one float64 per instruction.
+"""Weights of a ``Code`` that mark what a kernel does with loaded data, one float64 per instruction.
 
-``converted_loads`` marks conversions, ``kept_doubles`` double precision, ``float_coordinates`` loads at rounded floats.
+``converted_loads`` marks conversions, ``kept_doubles`` double precision, ``float_coordinates`` loads at rounded floats,
+``look_ups`` accesses to shared memory at loaded places.
 
 ``coefficient_loads`` gives the positions of loads from library functions' own tables, which the others leave out.
 """
@@ -12,14 +13,23 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from ncuview.sass.address import address_registers
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import propagate, use_def
+from ncuview.sass.index_dependence import OTHER_THREADS, TID_X, TID_Y, TID_Z, index_dependence
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.opcode_classes import is_double_arithmetic, is_global_load, is_global_store
+from ncuview.sass.opcode_classes import (
+    is_double_arithmetic,
+    is_global_load,
+    is_global_store,
+    is_operand_load,
+    is_shared_access,
+)
 
 _CONVERSIONS = frozenset({"I2F", "F2F"})
 _ROUNDS_TO_INTEGER = re.compile(r"F2I\.(?!FTZ\.U32\.TRUNC\.NTZ)")
 """nvcc 13 divides integers by ``F2I.FTZ.U32.TRUNC.NTZ`` of a reciprocal, which is not a coordinate."""
+_OF_THREADS = TID_X | TID_Y | TID_Z | OTHER_THREADS
 _DOUBLE = 8
 _SYMBOLS = "c[0x4]"
 """The constant bank that holds the addresses of global variables, tables of library functions among them."""
@@ -69,6 +79,21 @@ def float_coordinates(code: Code) -> Weights:
     found = propagate(code, transfer, join=bool.__or__, least=False).operands
     loaded = loads - coefficient_loads(code)
     return weights_at(code, [at for at in loaded if _any_operand(code.instructions[at], found[at])])
+
+
+def look_ups(code: Code) -> Weights:
+    """1 at each access to shared memory at a place that a thread has loaded for itself: of a table, or of a counter."""
+    dependence = index_dependence(code)
+    sources = frozenset(at for at in positions_of(code, is_operand_load) if dependence[at].operands & _OF_THREADS)
+
+    def transfer(position: int, operands: Mapping[str, bool]) -> bool:
+        return position in sources or _any_operand(code.instructions[position], operands)
+
+    found = propagate(code, transfer, join=bool.__or__, least=False).operands
+    accesses = positions_of(code, is_shared_access)
+    return weights_at(
+        code, [at for at in accesses if any(found[at][name] for name in address_registers(code.instructions[at]))]
+    )
 
 
 def _rounds(each: Instruction) -> bool:

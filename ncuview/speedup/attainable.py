@@ -94,6 +94,7 @@ class _Figures(_Part):
     start_ns: Amount | None = None
     graph_gap_ns: Amount | None = None
     l2_bytes: Amount | None = None
+    shared_bytes: Amount | None = None
     tensor_speedup: Factors | None = None
 
 
@@ -161,6 +162,7 @@ def _derived(analysis: Analysis) -> dict[str, Column]:
         found = {
             "blocks_per_ns": default["blocks_per_cycle"] * attribute("clock_rate") / 1e6,
             "bytes_in_flight": memory_per_ns * default["loaded_memory_ns"] / threads,
+            "shared_bytes": attribute("max_shared_memory_per_multiprocessor"),
         }
     return {name: np.where(np.isfinite(column) & (column > 0), column, np.nan) for name, column in found.items()}
 

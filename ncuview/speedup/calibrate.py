@@ -71,7 +71,7 @@ _FEW_BLOCKS = 16
 """... which have at most this many blocks."""
 _MANY_BLOCKS = 1 << 20
 """Blocks of _MOST_BLOCKS with the smallest tile."""
-_NOT_SHOWN = ("bytes_in_flight", "float_atomic_use", "start_ns", "graph_gap_ns", "l2_bytes")
+_NOT_SHOWN = ("bytes_in_flight", "float_atomic_use", "start_ns", "graph_gap_ns", "l2_bytes", "shared_bytes")
 
 KERNELS: tuple[str, ...] = tuple(
     dict.fromkeys(

@@ -143,7 +143,11 @@ def test_evidence_gives_value_and_metrics_of_every_number() -> None:
     evidence = {each.name: each for each in only(CONFLICTS).findings[0].evidence}
     ways = evidence["ways"]
     assert ways.value == pytest.approx((32 + 1) / 2)
-    assert ways.metrics == ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
+    assert ways.metrics == (
+        "memory_l1_wavefronts_shared",
+        "memory_l1_wavefronts_shared_ideal",
+        "launch__shared_mem_per_block",
+    )
     assert evidence["shared_wavefronts"].value == 33.0 * WARPS
     assert evidence["shared_wavefronts"].metrics == ("memory_l1_wavefronts_shared",)
 

@@ -59,6 +59,7 @@ def test_a_calibration_measures_all_that_the_catalogue_can_show() -> None:
         "start_ns",
         "graph_gap_ns",
         "l2_bytes",
+        "shared_bytes",
     }
     assert not any(figure.assumed for figure in found.figures.values() if figure.assumed != unseen)
 

@@ -17,7 +17,18 @@ from ncuview.metrics.quantities.stalls import SAMPLED
 from ncuview.metrics.units import UNITS
 from ncuview.sass.code import Code
 from ncuview.sass.global_loads import load_batches
-from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
+from tests.builders import (
+    SHARED,
+    SHARED_IDEAL,
+    STALL,
+    WARPS,
+    Instruction,
+    Launch,
+    load,
+    make_profile,
+    shared_load,
+    store,
+)
 from tests.together import together
 
 
@@ -272,3 +283,20 @@ DRAM, BUSIEST, AVERAGE = UNITS["dram"].metric, "lts__t_sectors.max", "lts__t_sec
 def test_the_imbalance_of_slices_is_measured_or_bounded(metrics: dict[str, float | None], expected: float) -> None:
     found = value("slice_imbalance", Launch(instructions=[]).with_metrics(metrics))
     assert found == pytest.approx(expected, nan_ok=True)
+
+
+def looked_up(ways: float) -> Launch:
+    """A launch whose threads look up what they have loaded, with so many wavefronts per ideal one."""
+    at_lane = (
+        "S2R R0, SR_TID.X",
+        "IMAD.WIDE R2, R0, 0x4, R4",
+        "LDG.E R21, desc[UR4][R2.64]",
+    )
+    look_up = Instruction("LDS R20, [R21]", metrics={SHARED: ways * WARPS, SHARED_IDEAL: WARPS})
+    return Launch(instructions=[*(executed(each, WARPS) for each in at_lane), look_up])
+
+
+def test_replays_of_look_ups_are_those_of_random_banks_at_most() -> None:
+    assert value("look_up_replays", looked_up(ways=3.0)) == 2 * WARPS
+    assert value("look_up_replays", looked_up(ways=8.0)) == 0
+    assert value("look_up_replays", Launch(instructions=[shared_load(ways=3.0)])) == 0

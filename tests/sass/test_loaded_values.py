@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.sass.loaded_values import converted_loads, float_coordinates, kept_doubles
+from ncuview.sass.loaded_values import converted_loads, float_coordinates, kept_doubles, look_ups
 from tests.sass.program import marked, weights
 
 LOAD_AT_R6 = ("IMAD.WIDE R6, R6, 0x4, R2", "LDG.E R8, desc[UR4][R6.64]")
@@ -70,3 +70,21 @@ def test_a_table_of_a_library_function_is_no_image() -> None:
     table = ("LDC.64 R22, c[0x4][0x8]", "F2I.F64 R3, R8", "IMAD.WIDE R22, R3, 0x8, R22")
     assert not any(weights(float_coordinates, *table, "LDG.E.128.CONSTANT R4, desc[UR6][R22.64]"))
     assert any(weights(float_coordinates, *table, "LDG.E.128 R4, desc[UR6][R22.64]"))
+
+
+def test_a_shared_access_at_a_place_that_the_thread_loaded_is_a_look_up() -> None:
+    load = ("S2R R0, SR_TID.X", "IMAD.WIDE R6, R0, 0x4, R2", "LDG.E R8, desc[UR4][R6.64]")
+    assert weights(look_ups, *load, "SHF.L.U32 R8, R8, 0x2, RZ", "LDS R9, [R8]")[-1] == 1
+    assert weights(look_ups, *load, "SHF.L.U32 R8, R8, 0x2, RZ", "LDS R9, [R8]", "LDS R4, [R9+0x80]")[-1] == 1
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("S2R R0, SR_TID.X", "IMAD.SHL.U32 R8, R0, 0x4, RZ", "LDS R9, [R8]"),
+        ("S2R R0, SR_CTAID.X", "IMAD.WIDE R6, R0, 0x4, R2", "LDG.E R8, desc[UR4][R6.64]", "LDS R9, [R8]"),
+        ("S2R R0, SR_TID.X", "IMAD.WIDE R6, R0, 0x4, R2", "LDG.E R8, desc[UR4][R6.64]", "STS [R0], R8"),
+    ],
+)
+def test_places_that_threads_compute_or_share_are_no_look_ups(lines: tuple[str, ...]) -> None:
+    assert not any(weights(look_ups, *lines))

@@ -36,6 +36,8 @@ _NEARLY_COALESCED = 1.3
 _OF_LARGER_TILES = 0.3
 """What is left of a tile's loads in L1 when each thread keeps 8 x 8 results instead of 4 x 4 or fewer, with the passes
 that fill it: tiled products of the labelled programs read 0.2 to 0.4."""
+_RANDOM_BANKS = 3.6
+"""Wavefronts of an access whose 32 lanes choose banks at random: the most that meet in one bank, 3.53 on average."""
 _BOUND = 1.5
 """From here on a bound on the imbalance of slices is no answer: ``GMEM003`` takes such an imbalance for waste."""
 _NEARLY = 1
@@ -142,6 +144,17 @@ def shared_wavefronts(all_shared_wavefronts: Column, shared_access_wavefronts: C
 def shared_wavefronts_ideal(all_shared_wavefronts: Column, shared_access_wavefronts_ideal: Column) -> Column:
     """The fewest wavefronts that loads from shared memory and stores to it could take; 0 without any."""
     return np.where(all_shared_wavefronts == 0, 0.0, shared_access_wavefronts_ideal)
+
+
+@instruction_quantity("wavefront")
+def look_up_replays(code: Code, wavefronts: Column, wavefronts_ideal: Column) -> float:
+    """Replays of accesses to shared memory at loaded places, where they are no more than those of random banks.
+
+    Whatever the rows of the array, random places stay random; more replays show that they are not.
+    """
+    replays = wavefronts - wavefronts_ideal
+    random = (replays > 0) & (wavefronts <= _RANDOM_BANKS * wavefronts_ideal)
+    return float(replays[random & (code.result_of(loaded_values.look_ups) > 0)].sum()) if random.any() else 0.0
 
 
 @instruction_quantity("way")
