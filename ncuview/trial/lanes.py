@@ -33,12 +33,11 @@ def _masks(source: str) -> list[str]:
 
 
 def missing_lanes(before: Counted, after: Counted) -> str:
-    """Which shuffles of a changed kernel run without some lanes of their warp, as a clause; empty where none do.
+    """Which shuffles of a changed kernel run without lanes that the original's have, as a clause; empty where none do.
 
-    A kernel whose own shuffles do, or whose blocks end with a part of a warp, does not tell what is right.
+    Where blocks end with a part of a warp, its shuffles miss lanes as well.
     """
     arrived = after.amounts.get(LANES, WARP)
-    own = before.amounts.get(LANES, WARP) < WARP or any(prod(block) % WARP for _, _, block in after.launches)
-    if own or arrived >= WARP:
+    if arrived >= before.amounts.get(LANES, WARP) or any(prod(block) % WARP for _, _, block in after.launches):
         return ""
     return f"{arrived:.1f} of {WARP} lanes execute a shuffle of its, and which ones it needs is not proven"
