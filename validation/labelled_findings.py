@@ -74,7 +74,7 @@ class Launch:
 def kept(file: Path) -> list[Launch]:
     """The labelled launches of a JSON file, which is written first where it is missing."""
     if not file.exists():
-        collected = [launch for program in sorted(sources()) for launch in _of_program(program)]
+        collected = [launch for program in sorted(sources()) for launch in of_program(program)]
         file.write_text(json.dumps([asdict(launch) for launch in collected]), encoding="utf-8")
     return [_launch(each) for each in json.loads(file.read_text(encoding="utf-8"))]
 
@@ -102,7 +102,8 @@ def folds(launches: Sequence[Launch], seed: int) -> Iterator[tuple[list[Launch],
         )
 
 
-def _of_program(program: str) -> Iterator[Launch]:
+def of_program(program: str) -> Iterator[Launch]:
+    """The labelled launches of a program that was recorded on the H200, with what the rules find on them."""
     diagnoses: list[Diagnosis] = []
 
     def judged(report: Path) -> Diagnosis:

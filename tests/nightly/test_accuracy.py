@@ -7,10 +7,12 @@ import json
 import pytest
 
 from tests.profiles import labelled_diagnosis, recorded_ladder
+from validation import labelled_findings
 from validation.cases import of_programs
 from validation.labelled import REPORTS, labels_of, sets, sources
 from validation.page import page
 from validation.score import PAGE, SCORES, causes, scores
+from validation.widths import own_steps
 
 
 def test_the_scores_are_those_of_the_tree() -> None:
@@ -33,6 +35,17 @@ def test_the_programs_are_as_many_as_claimed_each_in_one_set() -> None:
     assert (len(sources()), sum(len(labels_of(program)) for program in sources())) == (260, 2027)
     assert sorted(program for each in sets() for program in each.programs) == sorted(sources())
     assert {report.name.removesuffix(".ncu-repz") for report in REPORTS.glob("p*.ncu-repz")} == set(sources())
+
+
+def test_eight_of_ten_changes_that_are_made_as_advised_gain_within_their_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As pages say, ``in 8 of 10 cases``: to the nearest tenth."""
+    monkeypatch.setattr(labelled_findings, "diagnosed", labelled_diagnosis)
+    launches = [launch for program in sorted(sources()) for launch in labelled_findings.of_program(program)]
+    held = [each.low <= each.off <= each.high for each in own_steps(launches)]
+    assert len(held) > 500
+    assert 0.75 <= sum(held) / len(held) < 0.85
 
 
 def test_what_was_tried_in_vain_and_gained_is_a_pair() -> None:
