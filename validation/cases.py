@@ -12,6 +12,7 @@ from typing import Any
 from ncuview.api import ladder, load_rules
 from ncuview.catalogue.kernels import Launch, all_kernels, find_kernel
 from ncuview.engine.rank import diagnose
+from ncuview.pipeline.examine import require_complete
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
 from ncuview.records.ladder import Ladder
@@ -66,8 +67,8 @@ class Case:
 
 
 def diagnosed(report: Path) -> Diagnosis:
-    """What the shipped rules say of a report."""
-    return diagnose(read([report]), load_rules(), "report")
+    """What the shipped rules say of a report, all of which must have been read."""
+    return diagnose(require_complete(read([report])), load_rules(), "report")
 
 
 def recorded(family: str) -> Ladder:
