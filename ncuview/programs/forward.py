@@ -3,7 +3,7 @@
 PyTorch's ranges give forward operator and node the same number: ``aten::mul, seq = 12`` in the forward pass, and inside
 of ``autograd::engine::evaluate_function: MulBackward0, op_id = 80`` a range ``MulBackward0, seq = 12``.
 Sums of gradients stand in the evaluation of a node, and outside of the node's own range. Where no launch of the node
-tells its number, it lies between those of the nodes around it: PyTorch evaluates nodes by falling numbers.
+gives its number, it lies between those of the nodes around it: PyTorch evaluates nodes by falling numbers.
 """
 
 from __future__ import annotations
