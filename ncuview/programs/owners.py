@@ -131,8 +131,11 @@ def _shown(
     if by_name and by_library and _DISTANCE[by_name.kind] > _DISTANCE[by_library.kind]:
         return by_name
     # Native frames show the user's own extensions.
-    by_call = None if stack and stack.native else _by_operator(inside) or _by_caller(stack)
-    return by_library or by_name or _by_package(files) or by_call
+    by_caller = None if stack and stack.native else _by_caller(stack)
+    if known and by_caller and _only_templates(known) and _DISTANCE[by_caller.kind] > _DISTANCE[known.owner.kind]:
+        return by_caller
+    by_operator = None if stack and stack.native else _by_operator(inside)
+    return by_library or by_name or _by_package(files) or by_operator or by_caller
 
 
 def waits_for_peers(demangled: str) -> bool:
@@ -149,6 +152,11 @@ def _function(demangled: str) -> str:
 def _by_name(demangled: str) -> _Known | None:
     function = _function(demangled)
     return next((each for each in _table().known if each.kernels and each.kernels.match(function)), None)
+
+
+def _only_templates(known: _Known) -> bool:
+    """Whether a library, such as CUB, has no kernels but those that other libraries instantiate."""
+    return known.headers is not None and known.modules is None
 
 
 def _by_files(files: Iterable[str], by_name: _Known | None) -> Owner | None:

@@ -328,6 +328,24 @@ def test_the_innermost_python_function_shows_the_owner(file: str, owner: Owner) 
     assert owner_of("potrs_of_tomorrow(int *)", replace(called, native=(Frame("", "/home/me/a.so", 0),)), ()) == YOURS
 
 
+@pytest.mark.parametrize(
+    ("file", "owner"),
+    [
+        (f"{SITE}/cupyx/cusparse.py", CUSPARSE),
+        (f"{SITE}/cupyx/cusolver.py", Owner("vendor", "cuSOLVER")),
+        (f"{SITE}/cupy/_sorting/sort.py", CUB),
+        (f"{SITE}/some_package/ops.py", CUB),
+        (MINE, CUB),
+    ],
+)
+def test_templates_of_cub_are_of_the_vendors_library_that_python_wraps(file: str, owner: Owner) -> None:
+    """cuSPARSE sorts with CUB, whose kernels bear no other name; those of CuPy and PyTorch have their own names."""
+    called = CallStack((Frame("csc2csrEx2", file, 1490), Frame("<module>", MINE, 13)))
+    assert owner_of("void cub::CUB_200101_750_NS::DeviceScanKernel<int>(T2)", called, ()) == owner
+    assert owner_of("void at::native::reduce_kernel<(int)512>(T3)", called, ()) == PYTORCH
+    assert owner_of("cupy_copy__int32_int32", called, ()) == CUPYS_OWN
+
+
 def test_what_a_graph_of_xla_launches_is_not_the_users() -> None:
     """XLA launches kernels of libraries; those of Pallas have lines in the user's files."""
     profile = make_profile(*[Launch(instructions=())] * 5)
