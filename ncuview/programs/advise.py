@@ -92,7 +92,7 @@ def advise(
             (rule, each)
             for rule in program_rules()
             for each in DETECTORS[rule.code](program)
-            if any(program.calls[number].function for number in each.calls)
+            if any(program.calls[number].function for number in each.calls) and _has_terms(program, rule, each)
         ]
     found = _without_generic(program, found)
     found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
@@ -105,6 +105,11 @@ def advise(
     removed = sum(candidate.removed for _, candidate in kept)
     kept.sort(key=lambda pair: _saved_after(program, pair, removed), reverse=True)
     return tuple(_finding(program, rule, candidate) for rule, candidate in kept)
+
+
+def _has_terms(program: Program, rule: ProgramRule, candidate: Candidate) -> bool:
+    """Whether a rule names a change that the program can make: one in C++ has no use for an operator of Python."""
+    return program.frameworks[candidate.calls[0]] != "cuda" or "cuda" in rule.frameworks
 
 
 def _without_generic(program: Program, found: Sequence[Found]) -> list[Found]:

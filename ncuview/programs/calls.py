@@ -67,7 +67,7 @@ def call_of(
         return Call(frame.file, frame.line, frame.function, operator, node, _library(stack.python[:user]), callers)
     caller = None if stack.python else _native_caller(stack.native, kernel)
     if caller:
-        return Call(caller.file, caller.line, caller.function, operator, node)
+        return Call(caller.source or caller.file, caller.line, caller.function, operator, node)
     return Call("", 0, "", operator, node) if operator or node else None
 
 
@@ -121,11 +121,18 @@ def _operator_of(node: str) -> str:
 
 
 def _native_caller(native: Iterable[Frame], kernel: str) -> Frame | None:
-    """The innermost function of the user's own program, but for the stub of the kernel."""
-    own = (frame for frame in native if frame.file and not _NATIVE_LIBRARY.search(PurePath(frame.file).as_posix()))
+    """The innermost function of the user's own program, but for the stub of the kernel.
+
+    A library is the user's where the lines of its source are known: those of CUDA and the frameworks have none.
+    """
+    own = (frame for frame in native if frame.source or (frame.file and not _is_library(frame.file)))
     named = ((frame, qualified_name(frame.function)) for frame in own)
     callers = (frame for frame, name in named if not _RUNTIME.search(name) and name.rpartition("::")[2] != kernel)
     return next(callers, None)
+
+
+def _is_library(file: str) -> bool:
+    return bool(_NATIVE_LIBRARY.search(PurePath(file).as_posix()))
 
 
 def qualified_name(function: str) -> str:

@@ -48,10 +48,12 @@ thread reads four elements. A block takes as long for a shorter row."""
 def attentions(program: Program) -> Iterator[Candidate]:
     """PROG004: a product, a softmax and a product from one function."""
     found = [_attention(program, part, products) for part, products in _written_out(program)]
+    taken = {number for candidate in found for number in candidate.launches}
     back = [_attention_backward(program, part) for part in _between_gradients(program)]
     if len(back) == len(found):  # the last one comes first
         found = [together(pair) for pair in zip(found, reversed(back), strict=True)]
-    found += [_attention(program, part, products) for part, products in _scores_of_xla(program)]
+    by_bytes = [(part, products) for part, products in _scores_of_xla(program) if not taken & {*part}]
+    found += [_attention(program, part, products) for part, products in by_bytes]
     yield from by_place(program, found)
 
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Literal
 
-from ncuview.records.program import Framework, ProgramLaunch
+from ncuview.records.program import Call, Framework, ProgramLaunch
 
 Kind = Literal[
     "attention",
@@ -73,6 +73,8 @@ def _kind(kernel: str, demangled: str, operator: str) -> Kind:
 def framework_of(launch: ProgramLaunch) -> Framework:
     """Which framework's terms a change at this launch is given in."""
     name, owner = launch.kernel, f"{launch.owner_kind} {launch.owner}".lower()
+    if launch.call and _is_of_cuda(launch.call) and "torch" not in owner:
+        return "cuda"
     if launch.call and (launch.call.operator or launch.call.backward) and "::" in launch.demangled:
         return "pytorch"
     words: tuple[tuple[Framework, tuple[str, ...]], ...] = (
@@ -84,3 +86,9 @@ def framework_of(launch: ProgramLaunch) -> Framework:
     if name.startswith("cupy_"):
         return "cupy"
     return next((framework for framework, known in words if any(word in owner for word in known)), "pytorch")
+
+
+def _is_of_cuda(call: Call) -> bool:
+    """Whether a program without Python makes a call by itself or to a library of CUDA, not to LibTorch."""
+    python = not call.file or call.file.endswith(".py") or call.file.startswith("<")
+    return not python and not call.backward and (not call.operator or call.operator.startswith("cu"))

@@ -29,6 +29,7 @@ PARAMETRIC: frozenset[Kind] = frozenset({"product", "convolution", "attention", 
 """Kinds that take parameters, which differ between layers."""
 _UNIQUE = re.compile(r"DeviceUniqueByKey|DeviceRunLengthEncode|DeviceSelectUnique")
 """CUB's kernels that keep one of equal values."""
+_GEMM = re.compile(r"cublas(?!.*Batched).*(?:[Gg]emm|Matmul)")
 FITS = 0.4
 """The share of L2 that an array may take and be kept, so that a report does not show that it was written."""
 GROWS = 4.0
@@ -42,13 +43,17 @@ IDLE = 0.5
 
 
 def loops(program: Program) -> Iterator[Candidate]:
-    """PROG009: a loop of short launches whose results are then joined: the iterations do not need each other."""
+    """PROG009: a loop of short launches whose iterations do not need each other, as far as can be seen.
+
+    In Python the results are joined afterwards. A program in C++ writes them to parts of an array, which no launch
+    shows, so that loops of products by cuBLAS count.
+    """
     found, end = [], 0
     signatures = [_signature(program, number) for number in range(len(program.launches))]
     for start, stop, period in sorted(_rounds(signatures)):
         loop = list(range(start, stop))
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
-        kept = any(_is_kept(program, number) for number in loop[:period])
+        kept = any(_is_kept(program, number) or _is_single(program, number) for number in loop[:period])
         if start >= end and (joined or kept) and _is_batchable(program, loop):
             rounds = len(loop) // period
             found.append(_batched(program, [*loop, stop] if joined else loop, rounds))
@@ -85,6 +90,12 @@ def _is_kept(program: Program, number: int) -> bool:
     return program.calls[number].operator in {"copy_", "index_put_"} or (
         program.launches[number].kernel.startswith("cupy_copy__")
     )
+
+
+def _is_single(program: Program, number: int) -> bool:
+    """Whether a launch is of one product, by a function that has a batched form."""
+    of_cuda = program.frameworks[number] == "cuda" and program.kinds[number] == "product"
+    return of_cuda and bool(_GEMM.match(program.calls[number].operator))
 
 
 def _gradients(program: Program, loop: Sequence[int], rounds: int) -> list[int]:

@@ -114,4 +114,5 @@ def _frame(data: Data, message: Span) -> Frame:
             texts[field.number] = _text(data, field.content)
         elif field.number == _LINE:
             line = field.value
-    return Frame(texts[_FUNCTION], texts[_LIBRARY] or texts[_FILE], line)
+    source = texts[_FILE] if texts[_LIBRARY] and line else ""
+    return Frame(texts[_FUNCTION], texts[_LIBRARY] or texts[_FILE], line, source)

@@ -138,6 +138,8 @@ class Frame(NamedTuple):
     """The source file, or the path of the library or program of a native function."""
     line: int
     """The line that was running, from 1; 0 where it is unknown, as in all native functions of the frameworks."""
+    source: str = ""
+    """Of a native function the source file, where its line is known."""
 
 
 @dataclass(frozen=True)

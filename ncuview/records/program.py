@@ -28,7 +28,7 @@ Change = Literal[
     "better_operator",
 ]
 """What to change in a program."""
-Framework = Literal["pytorch", "jax", "cupy", "triton", "numba"]
+Framework = Literal["pytorch", "jax", "cupy", "triton", "numba", "cuda"]
 REST = "further threads"
 """The name of launches by threads whose process is unknown: of several processes, ncu names only the first threads."""
 UNEVEN = 1.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 
 from ncuview.records.profile import Frame
@@ -70,6 +71,12 @@ def launch(
         owner,
         call,
     )
+
+
+def of_cpp(operator: str, kernel: str, *, us: float = 5.0, line: int = 39) -> ProgramLaunch:
+    """A small launch of a program in C++, by a function of a library or by itself."""
+    made = launch(operator, 0.1, 0.1, us=us, kernel=KERNELS.get(kernel, kernel), owner="cuBLAS" if operator else "")
+    return replace(made, call=Call("solver.cu", line, "solve(State&)", operator))
 
 
 def traced(launches: int, *, gap_ns: float = 0.0, waits_ns: float = 0.0) -> KernelTrace:

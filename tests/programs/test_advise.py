@@ -22,6 +22,7 @@ from tests.programs.sequences import (
     launch,
     layer_norm,
     loss,
+    of_cpp,
     product,
     rounds,
     streaming,
@@ -165,6 +166,7 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
         43,
     ),
     "loop_over_experts": ([*rounds(32, *EXPERT), launch("cat", 64, 64, line=11)], "PROG009", 8),
+    "loop_of_cublas": (rounds(64, of_cpp("cublasSgemm_v2", "sgemm"), of_cpp("", "gate")), "PROG009", 39),
     "bias_of_each_layer": (rounds(4, *LAYER, *POSITION_BIAS), "PROG010", 26),
     "messages": (MESSAGES * 2, "PROG012", 37),
     "messages_without_weights": ([MESSAGES[0], MESSAGES[2]] * 2, "PROG012", 37),
@@ -537,6 +539,18 @@ def test_not_every_loop_is_to_be_batched(launches: list[ProgramLaunch]) -> None:
     """The states of a recurrence are joined in the end, too; updates in place are one fused or foreach call."""
     assert not list(loops(Program(launches)))
     assert {finding.change for finding in advise(launches)} == {"fuse"}
+
+
+@pytest.mark.parametrize("operator", ["cublasSgemmStridedBatched", "cublasSdot_v2", "cufftExecC2C", ""])
+def test_a_loop_in_cpp_is_batched_where_its_product_has_a_batched_form(operator: str) -> None:
+    assert not list(loops(Program(rounds(64, of_cpp(operator, "sgemm"), of_cpp("", "gate")))))
+
+
+def test_a_program_in_cpp_gets_the_terms_of_cuda_and_no_operator_of_python() -> None:
+    (batch,) = advise(rounds(64, of_cpp("cublasSgemm_v2", "sgemm"), of_cpp("", "gate")))
+    assert "cublasSgemmStridedBatched" in batch.advice
+    sorted_for_few = [of_cpp("", "sort", us=400.0), of_cpp("", "index_select", us=4.0)]
+    assert not [each for each in advise(sorted_for_few) if each.change == "better_operator"]
 
 
 def test_unknown_bytes_save_nothing_where_other_launches_show_the_bandwidth() -> None:

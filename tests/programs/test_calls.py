@@ -158,6 +158,19 @@ def test_a_static_runtime_templates_and_the_stub_of_the_kernel_are_not_the_calle
     assert call_of(stack, kernel="scale") == Call("/home/me/solver", 0, "Solver::scale_all(std::vector<float>&, int)")
 
 
+@pytest.mark.parametrize("module", ["/home/me/solver", "/home/me/libsolver.so"])
+def test_a_caller_whose_line_is_known_is_named_by_its_source(module: str) -> None:
+    """The line is one of that file: a header's, where an inlined function stands there."""
+    frames = (
+        Frame("", "/usr/local/cuda/lib64/libcublas.so.13", 0),
+        Frame("cublasSgemm_v2", "/usr/local/cuda/lib64/libcublas.so.13", 0),
+        Frame("scale_all(int)", module, 39, "/home/me/include/scale.cuh"),
+        Frame("main", "/home/me/solver", 7, "/home/me/solver.cu"),
+    )
+    call = call_of(CallStack((), frames))
+    assert call == Call("/home/me/include/scale.cuh", 39, "scale_all(int)", "cublasSgemm_v2")
+
+
 @pytest.mark.parametrize(
     ("function", "name"),
     [

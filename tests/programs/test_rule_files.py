@@ -46,6 +46,7 @@ def test_links_are_official_documentation(rule: ProgramRule) -> None:
         "cupy": ("https://docs.cupy.dev/",),
         "triton": ("https://triton-lang.org/",),
         "numba": ("https://numba.readthedocs.io/", "https://docs.cupy.dev/"),
+        "cuda": ("https://docs.nvidia.com/cuda/", "https://nvidia.github.io/cccl/"),
     }
     for framework, terms in rule.frameworks.items():
         assert terms.link.startswith(homes[framework])

@@ -37,6 +37,15 @@ def test_each_launch_has_its_python_and_its_native_stack(tmp_path: Path) -> None
     assert found[0].python is found[1].python
 
 
+def test_a_native_frame_has_its_source_where_its_line_is_known(tmp_path: Path) -> None:
+    places = [encode_field(1, b"/a/app"), encode_field(3, b"/a/app.cu"), encode_field(4, b"main")]
+    frames = [b"".join([*places, *line]) for line in ([encode_field(5, 12)], [])]
+    report = tmp_path / "a.ncu-rep"
+    report.write_bytes(builder.report(1, more=encode_field(28, b"".join(encode_field(1, each) for each in frames))))
+    [stack] = stacks_of(report, 1).values()
+    assert stack.native == (Frame("main", "/a/app", 12, "/a/app.cu"), Frame("main", "/a/app", 0))
+
+
 def test_frames_stand_innermost_first_and_long_stacks_are_cut(tmp_path: Path) -> None:
     frames = [encode_field(1, encode_field(4, b"f%d" % depth) + encode_field(5, depth)) for depth in range(600)]
     report = tmp_path / "a.ncu-rep"

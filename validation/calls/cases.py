@@ -172,7 +172,7 @@ class _Places:
 
     def __init__(self, source: Path, written: Mapping[str, Any], launches: Sequence[ProgramLaunch]) -> None:
         self._code = code_of(source)
-        # Of a native call ncu names the compiled program, and the line is 0 where it is unknown.
+        # Of a native call without a source file, and of any in the recordings of q227 to q230, the program is named.
         self._files = {source.name, source.stem}
         found = [place for text in texts_of(written) for place in self._code.statements_with(text)]
         calls = {launch.call for launch in launches if launch.call}
