@@ -44,6 +44,10 @@ _LARGEST = 48 * 1024
 _FULL = 20 * 1024
 """Bytes of tiles that let several blocks share a multiprocessor."""
 _WORD = 4
+_CLASSES = {"half", "__half", "__nv_bfloat16", "half2", "__half2", "float2", "int2"}
+"""Types of ``BYTES`` to which the number 0 does not convert beside a value of theirs."""
+_IN_FLIGHT = 8
+"""Loads of a thread that are issued before the first is waited for. Assumed: more take registers of other warps."""
 DEPTHS = (32, 16, 8)
 AXES = ("threadIdx.x", "threadIdx.y")
 
@@ -352,15 +356,43 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
     tests += stage.within(values)
     where = f"[{later}][{thread}]" if load.axis == AXES[0] else f"[{thread}][{later}]"
     own = "threadIdx.x" if height == 1 else f"threadIdx.y * {width} + threadIdx.x"
+    loaded = f"{' && '.join(tests)} ? {other.text(load.access.node)} : {_zero(stage, load)}"
     lines = [
         f"const unsigned int {split[0]} = {place} % {by}, {split[1]} = {place} / {by};",
         f"const {start_of(stage)[0]} {name} = {first} + {later};",
         *other.declarations([*conditions, load.access.node]),
-        f"if ({' && '.join(tests)})",
-        f"{level}{tile}{where} = {other.text(load.access.node)};",
+        f"{tile}{where} = {loaded};",
     ]
-    head = f"for (unsigned int {place} = {own}; {place} < {threads * depth}; {place} += {width * height}) {{"
-    return [head, *(level + line for line in lines), "}"]
+    return [
+        *_for_each_place(kernel, place, own, threads * depth, width * height),
+        *(level + each for each in lines),
+        "}",
+    ]
+
+
+def _for_each_place(kernel: Kernel, place: str, own: str, places: int, threads: int) -> list[str]:
+    """The head of the loop over the places of a tile, which its threads share.
+
+    Where all threads make the same number of steps the compiler is told so: it then issues the loads of several steps
+    before it waits for the first.
+    """
+    if places % threads:
+        return [f"for (unsigned int {place} = {own}; {place} < {places}; {place} += {threads}) {{"]
+    (step,) = fresh(kernel, "step")
+    return [
+        f"#pragma unroll{f' {_IN_FLIGHT}' if places > _IN_FLIGHT * threads else ''}",
+        f"for (unsigned int {step} = 0; {step} < {places}; {step} += {threads}) {{",
+        f"{level_of(kernel)}const unsigned int {place} = {step} + {own};",
+    ]
+
+
+def _zero(stage: Stage, load: Load) -> str:
+    """What the tile holds where nothing is loaded.
+
+    A condition around the store would make each load wait for the one before it.
+    """
+    kind = stage.kernel.parameters[load.access.array].type
+    return f"{kind}()" if kind in _CLASSES else "0"
 
 
 def _summed(stage: Stage, tiles: dict[str, str], first: str, inside: str) -> list[str]:

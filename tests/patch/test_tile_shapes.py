@@ -177,13 +177,13 @@ def test_a_tile_in_a_string_of_python_has_shapes() -> None:
     after = made(source, product_tiles, kernel="product", path="app.py").edited
     found = shapes_of(source, after, "app.py", "product", ())
     assert found is not None
-    edited = found.make({"tile_depth": 8}).edited
+    edited = found.make({"tile_depth": 16}).edited
     assert edited.startswith("import cupy as cp\n# é\nk = cp.RawKernel(r'''")
-    assert edited == after.replace("first += 32", "first += 8").replace("first + 31", "first + 7").replace(
-        "first + 32", "first + 8"
-    ).replace("[16][32 + 1]", "[16][8 + 1]").replace("[32][16 + 1]", "[8][16 + 1]").replace("% 32", "% 8").replace(
-        "/ 32", "/ 8"
-    ).replace("< 512", "< 128")
+    assert edited == after.replace("first += 32", "first += 16").replace("first + 31", "first + 15").replace(
+        "first + 32", "first + 16"
+    ).replace("[16][32 + 1]", "[16][16 + 1]").replace("[32][16 + 1]", "[16][16 + 1]").replace("% 32", "% 16").replace(
+        "/ 32", "/ 16"
+    ).replace("< 512", "< 256")
 
 
 def test_a_shape_is_a_parameter_beside_the_others() -> None:
