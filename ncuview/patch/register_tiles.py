@@ -2,7 +2,8 @@
 
 ``register_tiles`` takes a ``Kernel`` -> ``Change`` of kernel and launches, or raises ``Refused``. One block serves
 several of the original's blocks along both axes: each thread has the results of its place in each of them, and loads an
-operand once for a row or column of them. The order of each sum stays, so that the results are byte-identical.
+operand once for a row or column of them. Threads of a block of one row are laid out in several rows, so that both axes
+have results. The order of each sum stays, so that the results are byte-identical.
 
 What must be proven beyond what ``staged_loads`` proves: blocks that a division with rounding adds do nothing, and the
 loop's body depends on the thread through its operands and its sums alone.
@@ -41,8 +42,7 @@ from ncuview.patch.staged_loads import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SQUARE = ((8, 8), (4, 4), (2, 4), (1, 8), (1, 4), (1, 2))
-_ROW = ((4, 8), (2, 8), (1, 8), (1, 4), (1, 2))
+_RESULTS = ((8, 8), (4, 4), (2, 4), (1, 8), (1, 4), (1, 2))
 _THREADS_OF_8X8 = 256
 """The largest block whose threads have enough registers for 64 sums and their operands."""
 _FEWEST_BLOCKS = 128
@@ -61,9 +61,9 @@ def register_tiles(kernel: Kernel, lines: Sequence[int]) -> Change:
     """
     stage = register_stage(kernel, lines)
     refusal = Refused("")
-    for merged in _SQUARE if stage.extent[1] > 1 else _ROW:
+    for results in _RESULTS:
         try:
-            return registers_of(stage, merged)
+            return registers_of(stage, results)
         except Refused as refused:
             refusal = refused
     raise refusal
@@ -77,23 +77,39 @@ def register_stage(kernel: Kernel, lines: Sequence[int]) -> Stage:
     return stage
 
 
-def registers_of(stage: Stage, merged: tuple[int, int]) -> Change:
+def registers_of(stage: Stage, results: tuple[int, int]) -> Change:
     """The change of a product's loop, with so many results per thread along x and y; raises Refused."""
-    if prod(merged) > 16 and prod(stage.extent) > _THREADS_OF_8X8:
-        raise Refused(f"blocks of {prod(stage.extent)} threads have no registers for {prod(merged)} results each")
-    bounds, launched = _fewer_blocks(stage, merged)
-    change = _rewritten(replace(stage, merged=merged, bounds=bounds))
-    title = f"Compute {merged[1]} x {merged[0]} results per thread"
+    if prod(results) > 16 and prod(stage.extent) > _THREADS_OF_8X8:
+        raise Refused(f"blocks of {prod(stage.extent)} threads have no registers for {prod(results)} results each")
+    laid_out = _laid_out(stage, results)
+    bounds, launched = _fewer_blocks(laid_out)
+    change = _rewritten(replace(laid_out, bounds=bounds))
+    title = f"Compute {results[1]} x {results[0]} results per thread"
     return Change(title, ASSUMED, disjoint([*change, *launched]))
 
 
-def _fewer_blocks(stage: Stage, merged: tuple[int, int]) -> tuple[tuple[str, str], tuple[Replacement, ...]]:
+def _laid_out(stage: Stage, results: tuple[int, int]) -> Stage:
+    """The stage with so many results per thread along x and y.
+
+    The threads of a block of one row would have all their results along x in blocks far apart, for which tiles grow and
+    loads are shared by few. They are laid out in as many rows as they have results along x, and the block's row stays.
+    """
+    width, height = stage.extent
+    across, down = results
+    if height > 1:
+        return replace(stage, merged=results)
+    if width % across:
+        raise Refused(f"blocks of {width} threads are not laid out in {across} rows")
+    return replace(stage, merged=(1, across * down), rows=across)
+
+
+def _fewer_blocks(stage: Stage) -> tuple[tuple[str, str], tuple[Replacement, ...]]:
     """The bounds that blocks need which rounding adds, and the launches with their grids divided.
 
     Raises:
         Refused: A grid would be too small, or blocks that rounding adds are not proven to do nothing.
     """
-    kernel = stage.kernel
+    kernel, merged = stage.kernel, stage.merged
     try:
         grid: Sequence[int] | None = grid_of(kernel)
     except Refused:
@@ -154,9 +170,10 @@ def _rewritten(stage: Stage) -> list[Replacement]:
     removed = _before_loop(stage, block, sums)
     tiles = tiles_of(stage)
     first, *loops = fresh(kernel, "first", "across", "down")
-    across, down = (name if blocks > 1 else "0" for name, blocks in zip(loops, stage.merged, strict=True))
+    across, down = (name if results > 1 else "0" for name, results in zip(loops, stage.results, strict=True))
+    own, placed = _own(stage)
     arrays = dict(zip(sums, fresh(kernel, *(f"{name}_tile" for name in sums)), strict=True))
-    width, height = stage.merged
+    width, height = stage.results
     declared = [f"{sums[name].type} {array}[{height}][{width}];" for name, array in arrays.items()]
     initial = [
         f"{array}[{down}][{across}] = {kernel.program.text(value)};"
@@ -165,12 +182,31 @@ def _rewritten(stage: Stage) -> list[Replacement]:
         if value is not None
     ]
     start = _for_each(stage, across, down, initial) if initial else []
-    summed = _summed(stage, tiles, arrays, sums, first, (across, down))
-    after = _after_loop(stage, block, arrays, sums, (across, down))
-    lines = [*declared, *start, *in_steps(stage, tiles, first, summed), *after]
+    places = _places(stage, own, (across, down))
+    summed = _summed(stage, tiles, arrays, sums, first, (across, down), places)
+    after = _after_loop(stage, block, arrays, sums, (across, down), places)
+    lines = [*placed, *declared, *start, *in_steps(stage, tiles, first, summed), *after]
     later = [node for node in meaningful(block) if node.start_byte >= stage.loop.end_byte]
     gone = [Replacement(node.start_byte, node.end_byte, "") for node in later]
     return [*removed, instead(kernel, stage.loop, lines), *(_line_removed(kernel, each) for each in gone)]
+
+
+def _own(stage: Stage) -> tuple[tuple[str, str], list[str]]:
+    """The place of the thread along x and y, as the block's threads are laid out, and the line that declares it."""
+    if stage.rows == 1:
+        return AXES, []
+    (column, row), width = fresh(stage.kernel, "own_column", "own_row"), stage.layout[0]
+    line = f"const unsigned int {column} = {AXES[0]} % {width}, {row} = {AXES[0]} / {width};"
+    return (column, row), [line]
+
+
+def _places(stage: Stage, own: tuple[str, str], counters: tuple[str, str]) -> tuple[str, str]:
+    """The place of a thread's result along x and y in the tiles."""
+    column, row = (
+        f"{place} + {counter} * {size}" if counter != "0" else place
+        for place, counter, size in zip(own, counters, stage.layout, strict=True)
+    )
+    return column, row
 
 
 def _block(stage: Stage) -> Node:
@@ -235,7 +271,8 @@ def _before_loop(stage: Stage, block: Node, sums: dict[str, Declared]) -> list[R
         for node, guard in guards.items()
         if not guard.leaves
     ]
-    placed = OtherThread(kernel, dict.fromkeys(_merged(stage), ""), 0)
+    laid_out = [AXES[0]] if stage.rows > 1 else []
+    placed = OtherThread(kernel, dict.fromkeys([*_merged(stage), *laid_out], ""), 0)
     blocks = [each for each in [block, *above(block)] if each.type == "compound_statement"]
     for statement in (each for place in blocks for each in meaningful(place)):
         if statement.start_byte >= stage.loop.start_byte or stage.loop in within(statement):
@@ -277,11 +314,11 @@ def _line_removed(kernel: Kernel, gone: Replacement) -> Replacement:
 def _for_each(stage: Stage, across: str, down: str, lines: Sequence[str]) -> list[str]:
     """The lines for each result of a thread."""
     made = list(lines)
-    for counter, blocks in zip((across, down), stage.merged, strict=True):
-        if blocks > 1:
-            head = f"for (unsigned int {counter} = 0; {counter} < {blocks}; {counter}++) {{"
+    for counter, results in zip((across, down), stage.results, strict=True):
+        if results > 1:
+            head = f"for (unsigned int {counter} = 0; {counter} < {results}; {counter}++) {{"
             made = ["#pragma unroll", head, *(level_of(stage.kernel) + line for line in made), "}"]
-    return made if prod(stage.merged) > 1 else ["{", *made, "}"]
+    return made if prod(stage.results) > 1 else ["{", *made, "}"]
 
 
 def _summed(
@@ -291,6 +328,7 @@ def _summed(
     sums: dict[str, Declared],
     first: str,
     names: tuple[str, str],
+    places: tuple[str, str],
 ) -> list[str]:
     """The lines with the original's body for each result, for a full step and for the last one."""
     kernel, level, name = stage.kernel, level_of(stage.kernel), stage.name
@@ -303,16 +341,14 @@ def _summed(
     by_text = {program.text(load.access.node): load for load in stage.loads}
     for text, load in by_text.items():
         number = AXES.index(load.axis)
-        kind, size = kernel.parameters[load.access.array].type, stage.extent[number]
-        counter = names[number]
-        thread = f"{load.axis} + {counter} * {size}" if counter != "0" else load.axis
-        place = f"[{later}][{thread}]" if number == 0 else f"[{thread}][{later}]"
-        loads.append(f"{kind} {registers[text]}[{stage.merged[number]}];")
+        kind, counter = kernel.parameters[load.access.array].type, names[number]
+        place = f"[{later}][{places[number]}]" if number == 0 else f"[{places[number]}][{later}]"
+        loads.append(f"{kind} {registers[text]}[{stage.results[number]}];")
         filled = f"{registers[text]}[{counter}] = {tiles[text]}{place};"
         if counter == "0":
             loads.append(filled)
         else:
-            head = f"for (unsigned int {counter} = 0; {counter} < {stage.merged[number]}; {counter}++)"
+            head = f"for (unsigned int {counter} = 0; {counter} < {stage.results[number]}; {counter}++)"
             loads += ["#pragma unroll", head, level + filled]
     reads = [
         (load.access.node, f"{registers[program.text(load.access.node)]}[{names[AXES.index(load.axis)]}]")
@@ -355,7 +391,12 @@ def _local(stage: Stage, body: Node) -> set[str]:
 
 
 def _after_loop(
-    stage: Stage, block: Node, arrays: dict[str, str], sums: dict[str, Declared], names: tuple[str, str]
+    stage: Stage,
+    block: Node,
+    arrays: dict[str, str],
+    sums: dict[str, Declared],
+    names: tuple[str, str],
+    places: tuple[str, str],
 ) -> list[str]:
     """The lines with the statements after the loop for each result, under its guards."""
     kernel, level, (across, down) = stage.kernel, level_of(stage.kernel), names
@@ -363,10 +404,13 @@ def _after_loop(
     same = set(sums)
     for node in later:
         same |= _local(stage, node)
-    values = {
-        index: f"({index} * {stage.merged['xy'.index(index[-1])]} + {across if index[-1] == 'x' else down})"
-        for index in _merged(stage)
-    }
+    if stage.rows > 1:
+        values = {AXES[0]: f"({places[0]})", "blockIdx.y": f"(blockIdx.y * {stage.merged[1]} + {places[1]})"}
+    else:
+        values = {
+            index: f"({index} * {stage.merged['xy'.index(index[-1])]} + {across if index[-1] == 'x' else down})"
+            for index in _merged(stage)
+        }
     other = OtherThread(kernel, values, stage.loop.start_byte, same)
     own = [f"{sums[each].type} &{each} = {array}[{down}][{across}];" for each, array in arrays.items()]
     tests = [

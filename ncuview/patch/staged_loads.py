@@ -77,6 +77,7 @@ class Stage:
         accesses: All accesses of the kernel.
         extent: Width and height of the blocks.
         merged: How many of the original's blocks along x and y one block serves.
+        rows: In how many rows the threads of a block of one row are laid out for their results; 1 as they are.
         bounds: Parameters that equal the original's threads along x and y, and that more blocks may exceed; or empty.
         steps: Iterations per step; 0 for as many as leave room for several blocks.
     """
@@ -89,6 +90,7 @@ class Stage:
     accesses: Sequence[Access]
     extent: tuple[int, int]
     merged: tuple[int, int] = (1, 1)
+    rows: int = 1
     bounds: tuple[str, str] = ("", "")
     steps: int = 0
 
@@ -116,6 +118,16 @@ class Stage:
     def threads(self, load: Load) -> int:
         """The original's threads along the load's axis that one block serves."""
         return self.extent[AXES.index(load.axis)] * self.merged[AXES.index(load.axis)]
+
+    @property
+    def layout(self) -> tuple[int, int]:
+        """Threads along x and y, as they are laid out for their results."""
+        return self.extent[0] // self.rows, self.extent[1] * self.rows
+
+    @property
+    def results(self) -> tuple[int, int]:
+        """Results of a thread along x and y."""
+        return self.merged[0] * self.rows, self.merged[1] // self.rows
 
     def within(self, values: Mapping[str, str]) -> list[str]:
         """The conditions of blocks that the original had, for what replaces the indices of blocks."""

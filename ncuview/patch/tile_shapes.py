@@ -122,7 +122,9 @@ def _registers(program: Program, kernel: Kernel, lines: Sequence[int]) -> _Tiled
     return _Tiled(
         {"results_x": _RESULTS, "results_y": _RESULTS, "tile_depth": _DEPTHS},
         make,
-        stage.bytes_at(("results_x", "results_y"), "tile_depth"),
+        stage.bytes_at(
+            ("results_x", "results_y") if stage.extent[1] > 1 else ("1", "results_x * results_y"), "tile_depth"
+        ),
         "results_x * results_y + results_x + results_y",
     )
 

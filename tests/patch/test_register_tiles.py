@@ -52,7 +52,9 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
         more: list[Array | np.generic] = [np.float32(2), np.float32(-0.5)] if "alpha" in source else []
         orders = ORDERS if (m, n, k) == SIZES[0] else SOME_ORDERS
         grid = -(-columns // width), -(-rows // height)
-        fewer = -(-grid[0] // int(merged[1])), -(-grid[1] // int(merged[0]))
+        down, across = map(int, merged)
+        by = (1, down * across) if height == 1 else (across, down)
+        fewer = -(-grid[0] // by[0]), -(-grid[1] // by[1])
         same(
             source,
             after,
