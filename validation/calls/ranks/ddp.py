@@ -1,4 +1,5 @@
-"""Two ranks (gloo) on one GPU; rank 1 has twice the batch. Started alone it spawns both; under torchrun it is one."""
+"""Two ranks, on one GPU by gloo, on two by NCCL; rank 1 has twice the batch. Started alone it spawns both; under torchrun
+it is one."""
 
 import os
 
@@ -34,9 +35,10 @@ def step(model, optimizer, x, y):
 def main(rank, world):
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "29511")
-    dist.init_process_group("gloo", rank=rank, world_size=world)
+    gpus = torch.cuda.device_count()
+    torch.cuda.set_device(rank % gpus)
+    dist.init_process_group("nccl" if gpus >= world else "gloo", rank=rank, world_size=world)
     torch.manual_seed(0)
-    torch.cuda.set_device(0)
     model = DistributedDataParallel(Attend().cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     batch = 16 * (rank + 1)
