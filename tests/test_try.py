@@ -58,6 +58,12 @@ def test_each_patch_of_a_dry_run_applies(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr + patch
 
 
+def test_a_dry_run_begins_with_what_can_be_written_and_says_once_what_cannot() -> None:
+    lines = re.findall(r"^(?:edit|ablation) .*", ncuview("try", "transposeNaive", "--dry-run").out, re.MULTILINE)
+    assert lines[0] == "edit (GMEM002): Transpose odata through a tile in shared memory"
+    assert len(lines) == len(set(lines))
+
+
 def test_of_a_file_all_changes_that_apply_are_shown(tmp_path: Path) -> None:
     (tmp_path / "saxpy.cu").write_text(SAXPY)
     ended = ncuview("try", "saxpy.cu", *LAUNCH, *ARGS, "--dry-run", cwd=tmp_path)

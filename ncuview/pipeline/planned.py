@@ -116,10 +116,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _asked(source: str, path: str, kernel: str, finding: Finding) -> Iterator[PlannedChange]:
-    """The changes that a finding of the source asks for, and its ablation."""
+    """The changes that a finding of the source asks for, those that can be written first, and its ablation."""
     code = finding.rule.code
-    for optimization, change in changes_for(source, path, kernel, finding):
-        yield _planned("edit", optimization, change, path, code)
+    changes = changes_for(source, path, kernel, finding)
+    edits = dict.fromkeys(_planned("edit", optimization, change, path, code) for optimization, change in changes)
+    yield from sorted(edits, key=lambda each: bool(each.reason))
     try:
         ablated: Edit | NoEdit = without_waste(finding, source, path, kernel).edit
     except Refused as refused:
