@@ -322,7 +322,7 @@ def _limits(launch: LaunchDiagnosis) -> str:
 
 def is_finished(launch: LaunchDiagnosis) -> bool:
     """Whether a launch is so close to what its bottleneck attains that no further change is worth its cost."""
-    return launch.verdict == "near-peak" and launch.attained >= FINISHED_SHARE
+    return launch.is_near_floor and launch.attained >= FINISHED_SHARE
 
 
 def attained_words(launch: LaunchDiagnosis) -> str:
@@ -344,18 +344,24 @@ def _near_peak_headline(launch: LaunchDiagnosis) -> str:
     if best := _best_rejected(launch):
         gain = factor(best.predicted_speedup.best)
         return f"{attained_words(launch)}; the largest prediction, {gain}, is uncertain here."
+    if launch.attained >= FINISHED_SHARE:
+        return f"{attained_words(launch)}; only less work for it is faster."
     return f"{attained_words(launch)}; no rule predicts {factor(WORTH_DOING)} or more."
 
 
 def _near_peak_reason(launch: LaunchDiagnosis) -> str:
     """The bottleneck, what is left to gain there unless that is little, and the largest prediction."""
     reason = f"{bottleneck_sentence(launch)}{_attained_clause(launch)}."
-    if not is_finished(launch):
+    if launch.attained < FINISHED_SHARE:
         reason += f" With the same work for it, {factor(1 / launch.attained)} is left to gain."
     if best := _best_rejected(launch):
         predicted = f"{_code(best)} predicts {factor(best.predicted_speedup.best)}"
         return f"{reason} {predicted}; near the peak, advice begins at {factor(WORTH_DOING_NEAR_PEAK)}."
-    return f"{reason} No rule predicts {factor(WORTH_DOING)} or more." if is_finished(launch) else reason
+    if launch.attained < FINISHED_SHARE:
+        return reason
+    if is_finished(launch):
+        return f"{reason} No rule predicts {factor(WORTH_DOING)} or more."
+    return f"{reason} No rule finds waste in its work; another way to compute the same may need less."
 
 
 def _attained_clause(launch: LaunchDiagnosis) -> str:

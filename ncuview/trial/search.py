@@ -153,7 +153,7 @@ def search(
     while not found.stopped:
         before, tunes = found.diagnosis, False
         if not _step(bench, found, tried, time_is_up, say, jobs):
-            if found.stopped or not untuned or (before and before.verdict == "near-peak"):
+            if found.stopped or not untuned or (before and before.is_near_floor):
                 return
             tunes = True
             if not _tune(bench, found, tried, time_is_up, say):
@@ -285,7 +285,7 @@ def _explain(found: Found[V], before: LaunchDiagnosis | None) -> None:
 def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> Iterator[Candidate]:
     """The changes of the present version: those of its findings, most gain first, then all others that apply.
 
-    A version that is near its peak has nothing to gain from others.
+    A version that is near the peak of device memory has nothing to gain from others.
     """
     findings = [each for each in found.diagnosis.outcomes if isinstance(each, Finding)] if found.diagnosis else []
     bounds = {}
@@ -294,7 +294,7 @@ def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) ->
         bounds[finding.rule.code] = bench.bound(found.version, finding)
     findings.sort(key=lambda each: -_expected(each, bounds[each.rule.code]))
     asking: list[Finding | None] = [*findings]
-    if found.diagnosis is None or found.diagnosis.verdict != "near-peak":
+    if found.diagnosis is None or not found.diagnosis.is_near_floor:
         asking.append(None)
     for each in asking:
         for optimization, change in changes_for(found.source, bench.path, bench.kernel, each):
