@@ -66,7 +66,12 @@ def test_clearing_and_merging_is_work_of_each_block() -> None:
     histogram = program(HISTOGRAM.replace("{end}", "EXIT"))
     found = merge_per_block(histogram).nonzero()[0].tolist()
     clear, count = where(histogram, "STS"), where(histogram, "ATOMS")
-    assert found == [*range(clear, clear + 4), *range(count + 3, len(histogram))]
+    assert found == [*range(clear + 5), *range(count + 3, len(histogram))]
+
+
+def test_what_updates_are_computed_from_before_the_barrier_is_no_work_of_each_block() -> None:
+    lines = ("LDG.E R10, desc[UR8][R4.64]", "STS [R0], RZ", "BAR.SYNC.DEFER_BLOCKING 0x0", COUNT, "LDS R7, [R0]", ADD)
+    assert marked(merge_per_block, *lines) == [1, 2, 4, 5]
 
 
 def test_a_copy_that_is_merged_again_and_again_is_no_work_of_each_block() -> None:

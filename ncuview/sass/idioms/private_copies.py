@@ -1,7 +1,7 @@
 """Weights of a ``Code`` for blocks that keep a copy of a result in shared memory and merge it into global memory.
 
-``merging_atomics`` marks the atomics that merge; ``merge_per_block`` what each block executes once for its copy: the
-loop that clears it, and what follows the last update. nvcc 12 and 13, from Volta on: ``ATOMS``, or ``LDS``, ``FADD``
+``merging_atomics`` marks the atomics that merge; ``merge_per_block`` what each block executes once for its copy:
+clearing, waiting and merging. nvcc 12 and 13, from Volta on: ``ATOMS``, or ``LDS``, ``FADD``
 and ``STS``, update the copy, and a later ``LDS`` gives ``REDG`` or ``ATOMG`` its value.
 """
 
@@ -15,7 +15,8 @@ from ncuview.sass.dataflow import use_def
 from ncuview.sass.idioms.memory_patterns import shared_updates
 from ncuview.sass.index_dependence import index_dependence
 from ncuview.sass.instruction import Instruction, register
-from ncuview.sass.opcode_classes import is_global_atomic, is_operand_load
+from ncuview.sass.opcode_classes import is_barrier, is_global_atomic, is_operand_load
+from ncuview.sass.slices import backward_slice
 
 _COMBINES = re.compile(
     r"(?:[FDI]ADD[23]?|V?IADD3?|[FDI]MNMX3?|VIMNMX3?|LOP3|IMAD\.(?:MOV|IADD)|MOV|I2FP?|F2F|SHFL|REDUX)(?:\.|$)"
@@ -36,15 +37,20 @@ def merging_atomics(code: Code) -> Weights:
 
 @analysis
 def merge_per_block(code: Code) -> Weights:
-    """1 at each instruction that clears a block's copy in a loop, or that no update of the copy follows: its merge.
+    """1 at each instruction that clears a block's copy, waits at barriers before the first update, or follows the last.
 
-    It is 0 at all instructions where the kernel does not merge, or updates its copy again after it has merged it.
+    Instructions that updates are computed from do not count, nor do loops before the updates, except those that clear.
+    All are 0 where the kernel does not merge, or updates its copy again after it has merged it.
     """
-    merging, updating = merging_atomics(code).nonzero()[0].tolist(), _before(code, _updates(code))
+    merging, updates = merging_atomics(code).nonzero()[0].tolist(), _updates(code)
+    updating = _before(code, updates)
     if not merging or not updating.isdisjoint(merging):
         return weights_at(code, [])
+    barriers = frozenset(positions_of(code, is_barrier))
+    first = updating - _before(code, updates, barriers) - {at for each in updates for at in backward_slice(code, each)}
     clearing = {at for store in positions_of(code, _is_store) for at in _clearing_loop(code, store)}
-    return weights_at(code, [at for at in range(len(code)) if at not in updating or at in clearing])
+    once = {at for at in first if innermost_loop(code, at) is None} | clearing
+    return weights_at(code, [at for at in range(len(code)) if at not in updating or at in once])
 
 
 def _clearing_loop(code: Code, store: int) -> frozenset[int]:
@@ -91,11 +97,11 @@ def _is_of_copies(code: Code, atomic: int) -> bool:
     return loaded
 
 
-def _before(code: Code, positions: tuple[int, ...]) -> set[int]:
-    """The instructions from which execution may arrive at some positions, these included."""
+def _before(code: Code, positions: tuple[int, ...], stops: frozenset[int] = frozenset()) -> set[int]:
+    """The instructions from which execution may arrive at some positions without one of the stops, these included."""
     flow, found, waiting = control_flow(code), set[int](), list(positions)
     while waiting:
-        if (at := waiting.pop()) not in found:
+        if (at := waiting.pop()) not in found and at not in stops:
             found.add(at)
             block = flow.block_of[at]
             inside = at > flow.blocks[block].start
