@@ -118,6 +118,12 @@ def atomic_sectors(code: Code, sectors: Column) -> float:
 
 
 @instruction_quantity("thread")
+def one_address_lanes(code: Code, active_threads: Column) -> float:
+    """Threads that execute atomics in global memory at an address that is the same in all threads of a block."""
+    return weighted(code, address.one_address_atomics, active_threads)
+
+
+@instruction_quantity("thread")
 def merging_lanes(code: Code, active_threads: Column) -> float:
     """Threads that execute atomics which merge a block's copy in shared memory into global memory."""
     return weighted(code, private_copies.merging_atomics, active_threads)
@@ -483,6 +489,24 @@ def float_coordinate_share(float_coordinates: Column, load_requests: Column) -> 
 def atomic_lanes_per_sector(atomic_lanes: Column, atomic_sectors: Column) -> Column:
     """Threads of a warp whose atomics meet in one sector; 0 without atomics."""
     return np.where(atomic_sectors == 0, 0.0, atomic_lanes / atomic_sectors)
+
+
+@quantity("thread")
+def unmerged_lanes(atomic_lanes: Column, merging_lanes: Column) -> Column:
+    """Threads that execute atomics in global memory which merge no copy of a block."""
+    return atomic_lanes - merging_lanes
+
+
+@quantity("share")
+def one_address_waits(
+    one_address_lanes: Column, atomics: Column, stall_lg_throttle: Column, stall_drain: Column
+) -> Column:
+    """Warp samples that wait for the queue of memory, where most lanes of warps add to one address; 0 elsewhere.
+
+    The address of these atomics is the same in all threads of a block, and on average more than half of the lanes of a
+    warp take part. The L2 cache executes them one by one, and the queue of the load/store units fills with them.
+    """
+    return np.where(one_address_lanes > _WARP / 2 * atomics, stall_lg_throttle + stall_drain, 0.0)
 
 
 @quantity("share")
