@@ -506,7 +506,8 @@ def one_address_waits(
     The address of these atomics is the same in all threads of a block, and on average more than half of the lanes of a
     warp take part. The L2 cache executes them one by one, and the queue of the load/store units fills with them.
     """
-    return np.where(one_address_lanes > _WARP / 2 * atomics, stall_lg_throttle + stall_drain, 0.0)
+    waits, lanes = stall_lg_throttle + stall_drain, one_address_lanes - _WARP / 2 * atomics
+    return np.where(lanes > 0, waits, 0 * (waits + lanes))  # unknown lanes or waits stay unknown
 
 
 @quantity("share")
