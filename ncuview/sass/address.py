@@ -12,13 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ncuview.sass.affine import add, affine_addresses, multiply, number, signed
+from ncuview.sass.affine import Affine, add, affine_addresses, multiply, number, signed
 from ncuview.sass.cfg import Loop, control_flow, dominates, forward_order, immediate_dominators, innermost_loop
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import use_def
 from ncuview.sass.index_dependence import OTHER_THREADS, TID_X, TID_Y, TID_Z, index_dependence
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store, is_operand_load
+from ncuview.sass.opcode_classes import Class, is_global_atomic, is_global_load, is_global_store, is_operand_load
 
 _TERM = re.compile(r"\b(?P<name>U?R\d+)(?:\.(?:64|U32))?(?:\.X(?P<factor>\d+))?")
 _SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)?$")
@@ -78,13 +78,29 @@ def is_executed_uniformly(code: Code, position: int) -> bool:
 
 def lane_stride(code: Code, position: int) -> int | None:
     """The bytes between the addresses that neighbouring lanes access; None where that is not known."""
+    address = _address(code, position)
+    return address.stride(TID_X) if address else None
+
+
+def _address(code: Code, position: int) -> Affine | None:
+    """The form of a memory access's address; None where a register of it is undefined."""
     each, forms = code.instructions[position], affine_addresses(code)[position]
     address = number(each.memory.offset if each.memory else 0)
     for name, factor in address_terms(each):
         if (form := forms.get(name)) is None:
             return None
         address = add(address, multiply(form, number(factor)))
-    return address.stride(TID_X)
+    return address
+
+
+def one_address_atomics(code: Code) -> Weights:
+    """1 at each atomic in global memory whose address is the same in all threads of a block."""
+    addresses = {at: _address(code, at) for at in positions_of(code, is_global_atomic)}
+    return weights_at(code, [at for at, form in addresses.items() if form and _is_invariant(form)])
+
+
+def _is_invariant(form: Affine) -> bool:
+    return all(form.stride(index) == 0 for index in (TID_X, TID_Y, TID_Z))
 
 
 def bank_conflict(stride: int, size: int) -> int:

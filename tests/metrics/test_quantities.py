@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import STALL_REASONS
 from ncuview.metrics.quantities import QUANTITIES
+from ncuview.metrics.quantities.memory import merge_waits, one_address_waits
 from ncuview.metrics.quantities.stalls import SAMPLED
 from ncuview.metrics.units import UNITS
 from ncuview.sass.code import Code
@@ -300,3 +301,21 @@ def test_replays_of_look_ups_are_those_of_random_banks_at_most() -> None:
     assert value("look_up_replays", looked_up(ways=3.0)) == 2 * WARPS
     assert value("look_up_replays", looked_up(ways=8.0)) == 0
     assert value("look_up_replays", Launch(instructions=[shared_load(ways=3.0)])) == 0
+
+
+def test_waits_at_one_address_count_where_most_lanes_go_there() -> None:
+    lanes, waits = np.array([32.0, 16.0, 1.0]), np.array([0.4, 0.4, 0.4])
+    assert one_address_waits(lanes, np.ones(3), waits, waits / 4).tolist() == [0.5, 0.0, 0.0]
+
+
+def test_the_waits_of_a_merge_are_those_after_the_last_update_and_before_the_first() -> None:
+    lines = (
+        "BAR.SYNC.DEFER_BLOCKING 0x0",
+        "ATOMS.POPC.INC.32 RZ, [R10+URZ]",
+        "LDS R7, [R0]",
+        "REDG.E.ADD.STRONG.GPU desc[UR8][R2.64], R7",
+    )
+    barrier, none = np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(4)
+    scoreboard, throttle = np.array([0.0, 4.0, 0.0, 2.0]), np.array([0.0, 0.0, 0.0, 3.0])
+    code = Code(lines, tuple(range(0, 64, 16)))
+    assert merge_waits(code, barrier, none, throttle, none, none, scoreboard) == pytest.approx(0.6)

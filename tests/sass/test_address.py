@@ -12,6 +12,7 @@ from ncuview.sass.address import (
     is_executed_uniformly,
     iteration_stride,
     lane_stride,
+    one_address_atomics,
     saved_by_wider,
     structure_loads,
     window_loads,
@@ -373,3 +374,35 @@ def test_each_path_to_a_load_may_scale_its_index() -> None:
         LDG.E R4, desc[UR6][R20.64]
     """)
     assert np.flatnonzero(structure_loads(code)).tolist() == [where(code, "LDG")]
+
+
+def of_one_address(*lines: str) -> list[int]:
+    code = Code(lines, tuple(range(0, 16 * len(lines), 16)))
+    return [place for place, weight in enumerate(one_address_atomics(code)) if weight]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ("LDC.64 R2, c[0x0][0x210]",),
+        ("S2R R7, SR_CTAID.X", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R7, 0x4, R2"),
+    ],
+    ids=["of an argument", "of the block"],
+)
+def test_atomics_of_all_threads_of_a_block_at_one_address(address: tuple[str, ...]) -> None:
+    assert of_one_address(*address, "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R9") == [len(address)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ("S2R R7, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R7, 0x4, R2"),
+        ("S2R R7, SR_TID.Y", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R7, 0x4, R2"),
+        ("S2R R7, SR_TID.X", "SHF.R.U32.HI R7, RZ, 0x5, R7", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R7, 0x4, R2"),
+        ("S2R R8, SR_TID.X", "LDG.E R7, desc[UR4][R8.64]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R7, 0x4, R2"),
+        ("LDS R7, [R8]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R7, 0x4, R2"),
+    ],
+    ids=["of the thread", "of its row", "of its warp", "loaded by each thread", "shared"],
+)
+def test_atomics_at_other_addresses(address: tuple[str, ...]) -> None:
+    assert of_one_address(*address, "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R9") == []

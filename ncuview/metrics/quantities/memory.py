@@ -14,6 +14,7 @@ from ncuview.metrics.registry import instruction_quantity, quantity
 from ncuview.sass import address, global_loads, instruction_mix, loaded_values, opcode_classes
 from ncuview.sass.code import of_class
 from ncuview.sass.global_loads import load_batches
+from ncuview.sass.idioms import private_copies
 from ncuview.sass.index_dependence import loads_invariant_along
 from ncuview.sass.repeated_passes import fusible_pass_loads as fusible_pass_loads_of
 from ncuview.sass.repeated_passes import repeated_pass_loads as repeated_pass_loads_of
@@ -114,6 +115,46 @@ def atomic_lanes(code: Code, active_threads: Column) -> float:
 def atomic_sectors(code: Code, sectors: Column) -> float:
     """Sectors that atomics and reductions in global memory touch."""
     return total(code, opcode_classes.is_global_atomic, sectors)
+
+
+@instruction_quantity("thread")
+def one_address_lanes(code: Code, active_threads: Column) -> float:
+    """Threads that execute atomics in global memory at an address that is the same in all threads of a block."""
+    return weighted(code, address.one_address_atomics, active_threads)
+
+
+@instruction_quantity("thread")
+def merging_lanes(code: Code, active_threads: Column) -> float:
+    """Threads that execute atomics which merge a block's copy in shared memory into global memory."""
+    return weighted(code, private_copies.merging_atomics, active_threads)
+
+
+@instruction_quantity("sector")
+def merging_sectors(code: Code, sectors: Column) -> float:
+    """Sectors that atomics touch which merge a block's copy in shared memory into global memory."""
+    return weighted(code, private_copies.merging_atomics, sectors)
+
+
+@instruction_quantity("inst")
+def merge_instructions(code: Code, executions: Column) -> float:
+    """Instructions that clear a block's copy in a loop or come after its last update; 0 if it is merged repeatedly."""
+    return weighted(code, private_copies.merge_per_block, executions)
+
+
+@instruction_quantity("share")
+def merge_waits(
+    code: Code,
+    samples_barrier: Column,
+    samples_drain: Column,
+    samples_lg_throttle: Column,
+    samples_long_scoreboard: Column,
+    samples_mio_throttle: Column,
+    samples_short_scoreboard: Column,
+) -> float:
+    """Of the warp samples that wait for memory or at barriers, those of the instructions of ``merge_instructions``."""
+    waits = samples_barrier + samples_drain + samples_lg_throttle + samples_long_scoreboard
+    waits = waits + samples_mio_throttle + samples_short_scoreboard
+    return float(np.divide(weighted(code, private_copies.merge_per_block, waits), waits.sum()))
 
 
 @instruction_quantity("inst")
@@ -448,6 +489,25 @@ def float_coordinate_share(float_coordinates: Column, load_requests: Column) -> 
 def atomic_lanes_per_sector(atomic_lanes: Column, atomic_sectors: Column) -> Column:
     """Threads of a warp whose atomics meet in one sector; 0 without atomics."""
     return np.where(atomic_sectors == 0, 0.0, atomic_lanes / atomic_sectors)
+
+
+@quantity("thread")
+def unmerged_lanes(atomic_lanes: Column, merging_lanes: Column) -> Column:
+    """Threads that execute atomics in global memory which merge no copy of a block."""
+    return atomic_lanes - merging_lanes
+
+
+@quantity("share")
+def one_address_waits(
+    one_address_lanes: Column, atomics: Column, stall_lg_throttle: Column, stall_drain: Column
+) -> Column:
+    """Warp samples that wait for the queue of memory, where most lanes of warps add to one address; 0 elsewhere.
+
+    The address of these atomics is the same in all threads of a block, and on average more than half of the lanes of a
+    warp take part. The L2 cache executes them one by one, and the queue of the load/store units fills with them.
+    """
+    waits, lanes = stall_lg_throttle + stall_drain, one_address_lanes - _WARP / 2 * atomics
+    return np.where(lanes > 0, waits, 0 * (waits + lanes))  # unknown lanes or waits stay unknown
 
 
 @quantity("share")
