@@ -136,9 +136,7 @@ TABLES: tuple[Table, ...] = (
             ),
             Column("bottleneck_use", "number", "The use of that unit as a share of its peak, 0 to 1; null: unknown."),
             Column("not_judged", "word", "Why most rules could not judge it; null where they did, and in version 1."),
-            Column(
-                "series", "id", "A hash of kernel, function, template arguments, GPU, settings, grid and block together."
-            ),
+            Column("series", "id", "A hash of settings, GPU, names, grid and block: launches with it are comparable."),
         ),
     ),
     Table(
