@@ -76,7 +76,9 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
         if store.rows(store.sql(count, **values)) == [(0,)]:
             raise unknown_kernel(store, kernel)
     view, where = (f"compare_{by}_of($kernels)", _OF_KERNEL) if kernel is not None else (f"compare_{by}", "true")
-    order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns"
+    order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns" + ", rank" * (
+        by == "rank"
+    )
     found = list(_tables(store, f"by {by}", view, _COMPARED[by], order, limit, where, values))
     return _answer(f"compare --by {by}", found, _RATIOS[by])
 
