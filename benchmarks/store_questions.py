@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from ncuview.store.files import write_tables
 from ncuview.store.opened import Store, open_store
 from ncuview.store.place import place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
+from ncuview.store.series import COLUMNS, series_of
 
 SEED, LAUNCHES, PER_REPORT, METRICS = 2026, 10_000_000, 1_000, 40
 GPUS = ("NVIDIA A100", "NVIDIA H100", "NVIDIA H200")
@@ -81,6 +82,9 @@ def arrow_table(table: TableName, gpu: int, day: int, columns: Columns) -> pa.Ta
     rows = len(columns["report"])
     month = (FIRST + timedelta(days=day)).strftime("%Y-%m")
     columns |= {"gpu": words(np.zeros(rows), [GPUS[gpu]]), "month": words(np.zeros(rows), [month])}
+    if table == "launches":
+        compared = [pa.array(columns[name]).to_pylist() for name in COLUMNS]
+        columns["series"] = [series_of_values(values) for values in zip(*compared, strict=True)]
     arrays = [
         pa.array(columns[field.name]).cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
         for field in schema
@@ -177,6 +181,12 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
             "time_ns": sums,
         },
     }
+
+
+@cache
+def series_of_values(values: tuple[Any, ...]) -> int:
+    """The number of each series, computed once."""
+    return series_of(dict(zip(COLUMNS, values, strict=True)))
 
 
 def conditions(chance: np.random.Generator, day: Any, number: Any) -> Columns:

@@ -20,6 +20,7 @@ from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageErro
 from ncuview.store.batches import FILE_ENDING, Added, Batch, Contents, File, contents_of
 from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
 from ncuview.store.schema import TABLE, TableName, arrow_schema
+from ncuview.store.series import SINCE, with_series
 from ncuview.store.versions import upgraded
 
 if TYPE_CHECKING:
@@ -209,7 +210,9 @@ def _query(place: Place, contents: Contents, table: TableName) -> str | None:
         hidden = contents.twice.get(batch.id, frozenset())
         together[batch.version, file.metrics, hidden].append(place.full_name(file.name))
     parts = [upgraded(_read(files, hidden), table, version) for (version, _, hidden), files in together.items()]
-    return " UNION ALL BY NAME ".join(f"({part})" for part in parts) or None
+    query = " UNION ALL BY NAME ".join(f"({part})" for part in parts) or None
+    older = table == "launches" and any(version < SINCE for version, _, _ in together)
+    return with_series(query) if query and older else query
 
 
 def _files(contents: Contents, table: TableName) -> Iterator[tuple[Batch, File]]:

@@ -35,7 +35,7 @@ _RATIOS: Mapping[By, str] = {
 }
 OF_NAME = "kernel IN $kernels AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
 """The launches of a kernel that is named with or without namespaces, template arguments and parameters."""
-_OF_KERNEL = "kernel IN $kernels AND $given IN (kernel, function, name)"
+_OF_KERNEL = "$given IN (kernel, function, name)"
 
 
 def top(store: Store, limit: int) -> Answer:
@@ -75,9 +75,11 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
         count = f"SELECT count(*) FROM launches WHERE {OF_NAME}"  # noqa: S608  (a constant)
         if store.rows(store.sql(count, **values)) == [(0,)]:
             raise unknown_kernel(store, kernel)
-    where = _OF_KERNEL if kernel is not None else "true"
-    order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns"
-    found = list(_tables(store, f"by {by}", f"compare_{by}", _COMPARED[by], order, limit, where, values))
+    view, where = (f"compare_{by}_of($kernels)", _OF_KERNEL) if kernel is not None else (f"compare_{by}", "true")
+    order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns" + ", rank" * (
+        by == "rank"
+    )
+    found = list(_tables(store, f"by {by}", view, _COMPARED[by], order, limit, where, values))
     return _answer(f"compare --by {by}", found, _RATIOS[by])
 
 

@@ -27,6 +27,7 @@ from ncuview.records.program import Call
 from ncuview.store.batches import number_of
 from ncuview.store.names import base_name, parts_of, without_folders
 from ncuview.store.schema import TABLE, TableName, arrow_schema
+from ncuview.store.series import series_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,7 +161,7 @@ def _launches(judged: JudgedReport) -> Iterator[Row]:
         function, arguments = parts_of(launch.demangled)
         first = launch.findings[0] if launch.findings else None
         gain = first.predicted_speedup.best if first else None
-        yield {
+        row = {
             **judged.place(launch.device.name),
             "launch": launch.index,
             "compute_capability": judged.text(launch.device.compute_capability),
@@ -190,6 +191,7 @@ def _launches(judged: JudgedReport) -> Iterator[Row]:
             "bottleneck_use": launch.units.get(launch.bottleneck),
             "not_judged": judged.text(main_cause(launch)) if launch.unexamined or launch.not_judged else None,
         }
+        yield {**row, "series": series_of(row)}
 
 
 def _findings(judged: JudgedReport) -> Iterator[Row]:

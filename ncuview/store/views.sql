@@ -5,6 +5,9 @@
 -- namespaces (function) and its template arguments; `name` is both.
 --
 -- What a window reads is MATERIALIZED: DuckDB makes a join of a window, and would read the launches twice.
+--
+-- Medians and outliers are of launches by `series`: to read, hash and compare one number takes a third of the time of the
+-- columns that it stands for. These are then read of few reports: for each series, of one that has it.
 
 -- Where the GPU time goes.
 CREATE OR REPLACE VIEW top_kernels AS
@@ -84,16 +87,49 @@ SELECT
 FROM timed
 GROUP BY ALL;
 
--- The same kernel and configuration on several GPU models; ratio is to the fastest.
-CREATE OR REPLACE VIEW compare_gpu AS
-WITH grouped AS MATERIALIZED (
+-- The time of each kernel and configuration on each GPU model. `kernels` are bare names, NULL for all: they are compared as
+-- the files are read.
+CREATE OR REPLACE MACRO times_of(kernels) AS TABLE
+WITH by_series AS MATERIALIZED (
     SELECT
-        clock_control, cache_control, replay_mode, kernel, function, template_arguments,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu,
+        series, any_value(report) AS report,
         count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
     FROM timed
+    WHERE kernels IS NULL OR kernel IN kernels
     GROUP BY ALL
+),
+named AS (
+    SELECT DISTINCT
+        series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z
+    FROM (FROM launches WHERE report IN (SELECT report FROM by_series) AND (kernels IS NULL OR kernel IN kernels))
+    SEMI JOIN by_series USING (series, report)
 )
+SELECT * EXCLUDE (report) FROM by_series JOIN named USING (series);
+
+-- The same for each rank.
+CREATE OR REPLACE MACRO times_of_ranks(kernels) AS TABLE
+WITH by_series AS MATERIALIZED (
+    SELECT
+        series, rank, any_value(report) AS report,
+        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
+    FROM timed
+    WHERE rank IS NOT NULL AND (kernels IS NULL OR kernel IN kernels)
+    GROUP BY ALL
+),
+chosen AS MATERIALIZED (SELECT series, any_value(report) AS report FROM by_series GROUP BY ALL),
+named AS (
+    SELECT DISTINCT
+        series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z
+    FROM (FROM launches WHERE report IN (SELECT report FROM chosen) AND (kernels IS NULL OR kernel IN kernels))
+    SEMI JOIN chosen USING (series, report)
+)
+SELECT * EXCLUDE (report) FROM by_series JOIN named USING (series);
+
+-- The same kernel and configuration on several GPU models; ratio is to the fastest.
+CREATE OR REPLACE MACRO compare_gpu_of(kernels) AS TABLE
+WITH grouped AS MATERIALIZED (FROM times_of(kernels))
 SELECT
     clock_control, cache_control, replay_mode, kernel, function, template_arguments,
     function || coalesce(template_arguments, '') AS name,
@@ -106,17 +142,11 @@ WINDOW same AS (
     grid_x, grid_y, grid_z, block_x, block_y, block_z
 )
 QUALIFY count(*) OVER same > 1;
+CREATE OR REPLACE VIEW compare_gpu AS FROM compare_gpu_of(NULL);
 
 -- The same kernel on one GPU model in several configurations; ratio is to the fastest.
-CREATE OR REPLACE VIEW compare_shape AS
-WITH grouped AS MATERIALIZED (
-    SELECT
-        clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z,
-        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
-    FROM timed
-    GROUP BY ALL
-)
+CREATE OR REPLACE MACRO compare_shape_of(kernels) AS TABLE
+WITH grouped AS MATERIALIZED (FROM times_of(kernels))
 SELECT
     clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
     function || coalesce(template_arguments, '') AS name,
@@ -127,18 +157,11 @@ SELECT
 FROM grouped
 WINDOW same AS (PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments)
 QUALIFY count(*) OVER same > 1;
+CREATE OR REPLACE VIEW compare_shape AS FROM compare_shape_of(NULL);
 
 -- The same kernel and configuration on several ranks; ratio is to the median of the ranks.
-CREATE OR REPLACE VIEW compare_rank AS
-WITH grouped AS MATERIALIZED (
-    SELECT
-        clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z, rank,
-        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
-    FROM timed
-    WHERE rank IS NOT NULL
-    GROUP BY ALL
-)
+CREATE OR REPLACE MACRO compare_rank_of(kernels) AS TABLE
+WITH grouped AS MATERIALIZED (FROM times_of_ranks(kernels))
 SELECT
     clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
     function || coalesce(template_arguments, '') AS name,
@@ -151,34 +174,32 @@ WINDOW same AS (
     grid_x, grid_y, grid_z, block_x, block_y, block_z
 )
 QUALIFY count(*) OVER same > 1;
+CREATE OR REPLACE VIEW compare_rank AS FROM compare_rank_of(NULL);
 
 -- Launches far from the others of their kernel, code and configuration: outside of the quartiles by three times their
 -- distance and by 20 %. Quartiles are read from a histogram with bins of 0.5 %, whose size does not grow with the
--- store; a series is known by a hash of 64 bits.
+-- store; series and code are known by a hash of 64 bits.
 CREATE OR REPLACE VIEW outliers AS
 WITH binned AS NOT MATERIALIZED (
     SELECT
         *,
-        hash(
-            clock_control, cache_control, replay_mode, gpu, function, template_arguments, code,
-            grid_x, grid_y, grid_z, block_x, block_y, block_z
-        ) AS series,
+        hash(series, code) AS of_code,
         round(200 * ln(duration_ns))::INTEGER AS bin
     FROM timed
 ),
 bins AS (
-    SELECT series, bin, count(*) AS launches FROM binned GROUP BY ALL
+    SELECT of_code, bin, count(*) AS launches FROM binned GROUP BY ALL
 ),
 cumulated AS (
     SELECT
-        series, bin,
-        sum(launches) OVER (PARTITION BY series ORDER BY bin) AS up_to,
-        sum(launches) OVER (PARTITION BY series) AS launches
+        of_code, bin,
+        sum(launches) OVER (PARTITION BY of_code ORDER BY bin) AS up_to,
+        sum(launches) OVER (PARTITION BY of_code) AS launches
     FROM bins
 ),
 levels AS (
     SELECT
-        series, launches,
+        of_code, launches,
         min(bin) FILTER (up_to >= 0.25 * launches) AS low,
         min(bin) FILTER (up_to >= 0.5 * launches) AS middle,
         min(bin) FILTER (up_to >= 0.75 * launches) AS high
@@ -187,9 +208,9 @@ levels AS (
     HAVING launches >= 8
 ),
 outside AS (
-    SELECT bins.series, bins.bin, levels.launches, levels.middle
+    SELECT bins.of_code, bins.bin, levels.launches, levels.middle
     FROM bins
-    JOIN levels USING (series)
+    JOIN levels USING (of_code)
     WHERE bins.bin > high + 3 * (high - low) + 36 OR bins.bin < low - 3 * (high - low) - 36
 )
 SELECT
@@ -202,7 +223,7 @@ SELECT
     o.launches AS of_launches,
     b.point, b.rank, b.report, b.launch
 FROM binned AS b
-JOIN outside AS o ON b.series = o.series AND b.bin = o.bin;
+JOIN outside AS o ON b.of_code = o.of_code AND b.bin = o.bin;
 
 -- Kernels that were launched on a GPU model and never judged there: no launch has counters and a verdict. `why` says
 -- whether there were no counters, or the rules could not judge by those that there are.

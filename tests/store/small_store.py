@@ -13,6 +13,7 @@ from ncuview.store.batches import Added, Batch, new_id, number_of, publish
 from ncuview.store.files import write_tables
 from ncuview.store.place import place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
+from ncuview.store.series import series_of
 
 Row = dict[str, Any]
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
@@ -78,6 +79,7 @@ class SmallStore:
         report = number_of(content)
         common = {**CONDITIONS, **conditions, "report": report}
         of_launches = [{**common, **LAUNCH, **launch, "launch": at} for at, launch in enumerate(launches)]
+        of_launches = [{**launch, "series": series_of(launch)} for launch in of_launches]
         keys = [column.name for column in TABLE["metrics"].columns]
         of_metrics = [
             {**{key: launch[key] for key in keys}, **found} for launch, found in zip(of_launches, metrics, strict=False)
