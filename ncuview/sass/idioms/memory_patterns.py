@@ -20,9 +20,10 @@ from ncuview.sass.address import address_registers, iteration_stride
 from ncuview.sass.cfg import Loop, innermost_loop
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import def_use, propagate, use_def
+from ncuview.sass.index_dependence import OF_THREADS, index_dependence
 from ncuview.sass.instruction import Instruction, register
 from ncuview.sass.opcode_classes import is_global_atomic, is_global_load, is_local_access
-from ncuview.sass.slices import is_invariant, value_slice
+from ncuview.sass.slices import backward_slice, forward_slice, is_invariant, value_slice
 
 _STACK_POINTER = ("R1",)
 _ADDS = frozenset({"FADD", "FADD2", "DADD", "IADD3", "FMNMX", "FMNMX3", "DMNMX", "VIMNMX", "VIMNMX3", "IMNMX"})
@@ -153,20 +154,23 @@ def _keeps_distance(code: Code, loop: Loop, one: int, other: int) -> bool:
 def summed_values(code: Code) -> Weights:
     """1 at each instruction that computes from global loads what a tree in shared memory then adds up, loads included.
 
-    A tree's first values are stored to the places of its sums, and no sum goes into them. Where sums are kept at other
-    places at each level, any store to shared memory may be of first values.
+    A tree's first values are stored to the places of its sums, and no sum goes into them; where sums are kept at other
+    places at each level, any store to shared memory may be of first values. Loads that differ between threads decide
+    what is stored, or whether.
     """
     updates = frozenset(np.flatnonzero(shared_updates(code)).tolist())
-    if not updates:
+    loads = [at for at in positions_of(code, is_global_load) if index_dependence(code)[at].operands & OF_THREADS]
+    if not updates or not loads:
         return weights_at(code, [])
     kept = {at for at in positions_of(code, _is_load) if any(_same_address(code, at, update) for update in updates)}
     others = [at for at in positions_of(code, _is_store) if at not in updates]
     own = [at for at in others if any(_same_address(code, update, at) for update in updates)]
-    loads, found = frozenset(positions_of(code, is_global_load)), set[int]()
+    loaded, found = forward_slice(code, loads), set[int]()
     for store in own or others:
         values = value_slice(code, store)
-        if values & loads and not values & kept:
-            found |= values
+        from_loads = backward_slice(code, store, control=True) & loaded
+        if from_loads and not values & kept:
+            found |= values | from_loads - {store}
     return weights_at(code, found)
 
 
