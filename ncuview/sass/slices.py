@@ -1,7 +1,7 @@
 """Compute backward slices over use-def chains of a ``Code``: what an instruction or a memory address comes from.
 
-``backward_slice``, ``value_slice`` and ``address_slice`` return them, ``forward_slice`` what uses a result; ``waits_for``
-the loads that an instruction may wait for.
+``backward_slice``, ``value_slice`` and ``address_slice`` return them, ``forward_slice`` what uses a result;
+``waits_for`` the loads that an instruction may wait for.
 ``is_invariant`` tests whether a register has the same value in all iterations of a loop.
 """
 
