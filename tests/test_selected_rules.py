@@ -71,6 +71,6 @@ def test_a_budget_of_the_prediction_is_not_judged_by_some_rules(
 @pytest.mark.parametrize("words", [["--select", "SMEM001"], ["-v"]])
 def test_the_page_of_a_few_rules_and_the_long_page_show_conditions_and_effects(words: list[str]) -> None:
     page = " ".join(ncuview("analyze", "transposeCoalesced", *words).out.split())
-    assert "Holds ways >= 1.1 (ways 16.5); conflict_lanes >= 20 (conflict_lanes 32)" in page
+    assert "Holds ways >= 1.1 (ways 16.5); conflict_lanes >= 20 or one_bank_share >= 0.5 (conflict_lanes 32" in page
     assert "Effects l1_wavefronts 14% left (l1_data); 51% of the latency goes away" in page
     assert "Effects" not in ncuview("analyze", "transposeCoalesced").out

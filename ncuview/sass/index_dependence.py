@@ -26,6 +26,8 @@ Axis = Literal["x", "y", "z"]
 
 TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, OTHER_THREADS = (1 << bit for bit in range(7))
 ANYTHING = (1 << 7) - 1
+OF_THREADS = TID_X | TID_Y | TID_Z | OTHER_THREADS
+"""The indices that make a value differ between the threads of a block."""
 ALONG: dict[Axis, int] = {
     "x": TID_X | CTAID_X | OTHER_THREADS,
     "y": TID_Y | CTAID_Y | OTHER_THREADS,

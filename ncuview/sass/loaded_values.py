@@ -16,7 +16,7 @@ import numpy as np
 from ncuview.sass.address import address_registers
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import propagate, use_def
-from ncuview.sass.index_dependence import OTHER_THREADS, TID_X, TID_Y, TID_Z, index_dependence
+from ncuview.sass.index_dependence import OF_THREADS, index_dependence
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import (
     is_double_arithmetic,
@@ -29,7 +29,6 @@ from ncuview.sass.opcode_classes import (
 _CONVERSIONS = frozenset({"I2F", "F2F"})
 _ROUNDS_TO_INTEGER = re.compile(r"F2I\.(?!FTZ\.U32\.TRUNC\.NTZ)")
 """nvcc 13 divides integers by ``F2I.FTZ.U32.TRUNC.NTZ`` of a reciprocal, which is not a coordinate."""
-_OF_THREADS = TID_X | TID_Y | TID_Z | OTHER_THREADS
 _DOUBLE = 8
 _SYMBOLS = "c[0x4]"
 """The constant bank that holds the addresses of global variables, tables of library functions among them."""
@@ -84,7 +83,7 @@ def float_coordinates(code: Code) -> Weights:
 def look_ups(code: Code) -> Weights:
     """1 at each access to shared memory at a place that a thread has loaded for itself: of a table, or of a counter."""
     dependence = index_dependence(code)
-    sources = frozenset(at for at in positions_of(code, is_operand_load) if dependence[at].operands & _OF_THREADS)
+    sources = frozenset(at for at in positions_of(code, is_operand_load) if dependence[at].operands & OF_THREADS)
 
     def transfer(position: int, operands: Mapping[str, bool]) -> bool:
         return position in sources or _any_operand(code.instructions[position], operands)

@@ -1,17 +1,18 @@
 """Compute backward slices over use-def chains of a ``Code``: what an instruction or a memory address comes from.
 
-``backward_slice`` and ``address_slice`` return them; ``waits_for`` the loads that an instruction may wait for.
+``backward_slice``, ``value_slice`` and ``address_slice`` return them, ``forward_slice`` what uses a result;
+``waits_for`` the loads that an instruction may wait for.
 ``is_invariant`` tests whether a register has the same value in all iterations of a loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ncuview.sass.cfg import Loop, control_flow
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.control_dependence import decided_by
-from ncuview.sass.dataflow import LOCAL, Chains, last_touches, use_def
+from ncuview.sass.dataflow import LOCAL, Chains, def_use, last_touches, use_def
 from ncuview.sass.instruction import LANE_EXCHANGES, Instruction, loaded_from
 
 _OF_THE_MOMENT = frozenset({"S2R", "CS2R", "S2UR", "CS2UR", "CALL", "VOTE", "VOTEU"}) | LANE_EXCHANGES
@@ -32,6 +33,38 @@ def backward_slice(code: Code, position: int, *, control: bool = False) -> froze
         sources = {definition for definitions in use_def(code)[at].values() for definition in definitions}
         if control:
             sources.update(decided_by(code, at))
+        waiting.extend(sources - found)
+        found |= sources
+    return frozenset(found)
+
+
+def forward_slice(code: Code, positions: Iterable[int]) -> frozenset[int]:
+    """The instructions that use a result of one of these, or of another such instruction; these included."""
+    found = set(positions)
+    waiting = list(found)
+    while waiting:
+        users = {user for using in def_use(code)[waiting.pop()].values() for user in using} - found
+        waiting.extend(users)
+        found |= users
+    return frozenset(found)
+
+
+def value_slice(code: Code, store: int) -> frozenset[int]:
+    """The instructions that the number which a store writes is computed by, loads included, the store not.
+
+    The addresses of loads are left out, and predicates, which choose between values and are no part of them.
+    """
+    found, waiting = set[int](), [store]
+    while waiting:
+        at = waiting.pop()
+        memory = code.instructions[at].memory
+        address = {*memory.base, *memory.uniform} if memory else set[str]()
+        sources = {
+            definition
+            for name, definitions in use_def(code)[at].items()
+            if name not in address and not name.startswith(("P", "UP"))
+            for definition in definitions
+        }
         waiting.extend(sources - found)
         found |= sources
     return frozenset(found)

@@ -200,6 +200,19 @@ def test_predicated_accesses_and_barriers_are_counted() -> None:
     assert [value(name, launch) for name in ("store_requests", "load_requests", "barriers")] == [5.0, 5.0, 5.0]
 
 
+def test_replays_are_of_one_bank_where_each_active_thread_takes_a_wavefront() -> None:
+    """Half of the lanes of a diagonal are idle, the others meet in one bank; 4-way conflicts spread over banks."""
+
+    def conflict(lanes: float, ways: float) -> Instruction:
+        metrics = {SHARED: ways * WARPS, SHARED_IDEAL: WARPS, "thread_inst_executed_true": lanes * WARPS}
+        return Instruction("LDS R20, [R21]", 2, metrics=metrics)
+
+    assert value("one_bank_share", Launch(instructions=[conflict(16, 16)])) == 1
+    assert value("one_bank_share", Launch(instructions=[conflict(16, 4)])) == 0
+    assert value("one_bank_share", Launch(instructions=[conflict(2, 2), conflict(32, 4)])) == 0.25
+    assert value("one_bank_share", Launch(instructions=[conflict(1, 1)])) == 0
+
+
 def test_the_worst_bank_conflict_is_that_of_one_instruction() -> None:
     assert value("worst_bank_conflict", Launch(instructions=[shared_load(), shared_load(ways=32)])) == 32
     assert value("worst_bank_conflict", Launch(instructions=[load()])) == 0

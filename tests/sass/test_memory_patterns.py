@@ -9,6 +9,7 @@ from ncuview.sass.idioms.memory_patterns import (
     shared_pairs,
     shared_updates,
     spill_accesses,
+    summed_values,
     swap_loops,
 )
 from tests.sass.program import Of, marked
@@ -145,3 +146,78 @@ def test_a_value_that_is_only_chosen_by_what_was_found_is_a_fixed_one() -> None:
         "EXIT",
     )
     assert marked(swap_loops, *lines) == []
+
+
+TREE = """
+    LDS R3, [R5]
+    LDS R2, [R6]
+    FADD R4, R3, R2
+    STS [R5], R4
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "counted"),
+    [
+        (("LDG.E R8, desc[UR4][R10.64]", "FMUL R9, R8, R8", "STS [R5], R9"), [0, 1]),
+        (("LDG.E R8, desc[UR4][R10.64]", "LDS R7, [R12]", "FFMA R9, R8, R7, RZ", "STS [R5], R9"), [0, 1, 2]),
+        # The address of the load, and the index of the store, are no part of the value.
+        (("IADD3 R10, R10, 0x4, RZ", "LDG.E R8, desc[UR4][R10.64]", "STS [R5], R8"), [1]),
+        # Loaded for another array, from which the first values are computed.
+        (("LDG.E R8, desc[UR4][R10.64]", "STS [R12], R8", "LDS R7, [R13]", "STS [R5], R7"), []),
+        (("I2F R9, R8", "STS [R5], R9"), []),
+        # What is loaded decides whether one more is counted.
+        (
+            ("LDG.E R8, desc[UR4][R10.64]", "ISETP.GT.AND P1, PT, R8, R7, PT", "MOV R9, 0x1", "@P1 STS [R5], R9"),
+            [0, 1, 2],
+        ),
+        # The same for all threads: no element.
+        (("LDG.E R8, desc[UR4][R12.64]", "FMUL R9, R8, R7", "STS [R5], R9"), []),
+        # A second tree, of sums that the first one left.
+        (("LDS R8, [R5]", "LDG.E R9, desc[UR4][R10.64]", "FADD R9, R8, R9", "STS [R5], R9"), []),
+    ],
+    ids=["squares", "products", "without addresses", "another array", "not loaded", "chosen", "one for all", "sums"],
+)
+def test_what_a_tree_adds_up_is_followed_back_to_global_loads(before: tuple[str, ...], counted: list[int]) -> None:
+    tree = [line.strip() for line in TREE.strip().splitlines()]
+    index = ("S2R R10, SR_TID.X", "IMAD R10, R10, 0x4, R11")
+    assert marked(summed_values, *index, *before, *["NOP"] * 12, *tree) == [at + len(index) for at in counted]
+
+
+def test_a_tree_whose_sums_move_may_have_any_store_of_first_values() -> None:
+    tree = ("IMAD R5, R0, R6, R7", "LDS R3, [R5]", "LDS R2, [R5+0x4]", "FADD R4, R3, R2", "STS [R5], R4")
+    assert marked(summed_values, "S2R R10, SR_TID.X", "LDG.E R8, desc[UR4][R10.64]", "STS [R9], R8", *tree) == [1]
+
+
+def test_without_a_tree_nothing_is_added_up() -> None:
+    assert marked(summed_values, "LDG.E R8, desc[UR4][R10.64]", "STS [R9], R8") == []
+
+
+STEP = ("LDS R3, [R5]", "LDS R2, [{partner}]", "FADD R4, R3, R2", "BAR.SYNC.DEFER_BLOCKING 0x0", "STS [R5], R4")
+"""A sum and that of another thread; positions 2 to 6 after two instructions."""
+FIRST = ("LEA R5, R0, UR4, 0x2", "LEA R6, R1, UR4, 0x2")
+
+
+def step(partner: str) -> list[str]:
+    return [line.format(partner=partner) for line in STEP]
+
+
+@pytest.mark.parametrize(
+    ("loop", "counted"),
+    [
+        ((*step("R6"), "@P0 BRA 0x20"), []),
+        ((*step("R6"), *step("R6"), "@P0 BRA 0x20"), []),
+        ((*step("R5+0x4"), "@P0 BRA 0x20"), []),
+        ((*step("R5+0x4"), "VIADD R5, R5, 0x80", "@P0 BRA 0x20"), []),
+        ((*step("R6"), "SHF.R.U32.HI R6, RZ, 0x1, R6", "@P0 BRA 0x20"), [6]),
+        (("VIADD R6, R6, 0x10", *step("R6"), "@P0 BRA 0x20"), [7]),
+        # A tree without a loop, once for each of several rows.
+        ((*step("R5+0x80"), *step("R5+0x40"), "@P0 BRA 0x20"), [6, 11]),
+        # Each thread adds for itself.
+        (("LDS R3, [R5]", "FADD R4, R3, R8", "STS [R5], R4", "@P0 BRA 0x20"), [4]),
+        (step("R5+0x80"), [6]),
+    ],
+    ids=["stencil", "unrolled", "offset", "moving stencil", "tree", "scan", "unrolled tree", "own sum", "one level"],
+)
+def test_sums_of_neighbours_that_stay_as_far_away_are_no_updates(loop: tuple[str, ...], counted: list[int]) -> None:
+    assert marked(shared_updates, *FIRST, *loop, "EXIT") == counted

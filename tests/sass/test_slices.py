@@ -6,7 +6,7 @@ import pytest
 
 from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code
-from ncuview.sass.slices import address_slice, backward_slice, is_invariant, waits_for
+from ncuview.sass.slices import address_slice, backward_slice, forward_slice, is_invariant, value_slice, waits_for
 from tests.sass.program import program, where
 
 
@@ -27,6 +27,32 @@ def test_a_slice_holds_all_that_a_value_comes_from_and_nothing_else() -> None:
         EXIT
     """)
     assert backward_slice(code, where(code, "STG")) == {0, 1, 2, 4, 6}
+
+
+def test_the_slice_of_a_stored_value_has_neither_addresses_nor_choices() -> None:
+    code = program("""
+        IMAD.WIDE R2, R0, 0x4, R8
+        LDG.E R4, desc[UR4][R2.64]
+        ISETP.EQ.AND P0, PT, R0, RZ, PT
+        SEL R5, R4, R6, P0
+        LEA R7, R0, UR6, 0x2
+        STS [R7], R5
+        EXIT
+    """)
+    assert value_slice(code, where(code, "STS")) == {1, 3}
+
+
+def test_a_forward_slice_holds_all_that_uses_a_result() -> None:
+    code = program("""
+        LDG.E R4, desc[UR4][R2.64]
+        FADD R5, R6, R7
+        ISETP.GT.AND P0, PT, R4, R5, PT
+        @P0 FADD R8, R5, R5
+        STS [R1], R8
+        MOV R4, R5
+        EXIT
+    """)
+    assert forward_slice(code, [0]) == {0, 2, 3, 4}
 
 
 def test_with_control_it_holds_the_branches_that_decide() -> None:

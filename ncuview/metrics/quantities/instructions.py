@@ -252,6 +252,19 @@ def shared_updates(code: Code, executions: Column) -> float:
 
 
 @instruction_quantity("inst")
+def summed_values(code: Code, executions: Column) -> float:
+    """Instructions that compute from global loads what a tree in shared memory adds up, loads included."""
+    return weighted(code, memory_patterns.summed_values, executions)
+
+
+@instruction_quantity("inst")
+def summed_special(code: Code, executions: Column) -> float:
+    """Special functions and conversions among the instructions that compute what a tree in shared memory adds up."""
+    special = code.result_of(instruction_mix.special_functions)
+    return float((code.result_of(memory_patterns.summed_values) * special) @ executions)
+
+
+@instruction_quantity("inst")
 def shuffles(code: Code, executions: Column) -> float:
     """Exchanges between the lanes of a warp."""
     return weighted(code, instruction_mix.shuffles, executions)

@@ -213,6 +213,16 @@ def conflict_lanes(wavefronts: Column, wavefronts_ideal: Column, active_threads:
     return float(active_threads[replayed].sum() / executions[replayed].sum()) if replayed.any() else 0.0
 
 
+@instruction_quantity("share")
+def one_bank_share(wavefronts: Column, wavefronts_ideal: Column, active_threads: Column) -> float:
+    """The share of the replays of shared memory in accesses all of whose active threads meet in one bank.
+
+    A wavefront for each thread means that neighbouring ones are apart by a multiple of all banks, as in a column.
+    """
+    replays = np.maximum(0, wavefronts - wavefronts_ideal)
+    return float(replays[wavefronts >= active_threads].sum() / replays.sum()) if replays.any() else 0.0
+
+
 @instruction_quantity("byte/thread")
 def bytes_in_flight(code: Code, executions: Column) -> float:
     """Bytes that a thread has requested from global memory when it starts to wait, averaged over its waits."""
