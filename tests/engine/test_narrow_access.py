@@ -37,7 +37,7 @@ STORE = Instruction("STG.E.U8 desc[UR4][R2.64], R20", metrics=OF_BYTES)
 
 def repeated(each: Sequence[Instruction]) -> tuple[Instruction, ...]:
     """A thread that does this for one element after the other, and then stores."""
-    return (*ADDRESS, *each * ELEMENTS, STORE, Instruction("EXIT"))
+    return (*ADDRESS, *tuple(each) * ELEMENTS, STORE, Instruction("EXIT"))
 
 
 def effects(instructions: Sequence[Instruction], metrics: Mapping[str, float] = WAITS) -> dict[str, float]:
