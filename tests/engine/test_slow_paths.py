@@ -32,8 +32,17 @@ def root(value: int, start: int) -> tuple[Instruction, ...]:
     )
 
 
-def hidden(instructions: Sequence[Instruction]) -> float:
-    launch = Launch(metrics=WAITS, instructions=(*instructions, Instruction("EXIT")))
+def one_after_the_other(roots: int) -> tuple[Instruction, ...]:
+    """Loads, each followed by the root of its number."""
+    code: list[Instruction] = []
+    for value in range(10, 10 + roots):
+        code += (load(value), *root(value, len(code) + 1))
+    return tuple(code)
+
+
+def hidden(instructions: Sequence[Instruction], hits: float = 0.0) -> float:
+    metrics = {**WAITS, "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": hits}
+    launch = Launch(metrics=metrics, instructions=(*instructions, Instruction("EXIT")))
     [outcome] = diagnose(make_profile(launch), RULES).launches[0].outcomes
     assert isinstance(outcome, Finding), outcome
     return next(effect.value for effect in outcome.effects if effect.name == "latency_hidden")
@@ -43,10 +52,11 @@ def hidden(instructions: Sequence[Instruction]) -> float:
 def test_waits_go_with_the_loads_that_roots_keep_apart_up_to_the_bytes_that_memory_needs(
     roots: int, gone: float
 ) -> None:
-    code: list[Instruction] = []
-    for value in range(10, 10 + roots):
-        code += (load(value), *root(value, len(code) + 1))
-    assert hidden(code) == pytest.approx(gone, abs=0.01)
+    assert hidden(one_after_the_other(roots)) == pytest.approx(gone, abs=0.01)
+
+
+def test_where_l1_holds_the_loads_every_wait_less_counts() -> None:
+    assert hidden(one_after_the_other(8), hits=90.0) == pytest.approx(1 - 1 / 8, abs=0.01)
 
 
 def test_no_wait_goes_where_all_loads_come_before_the_first_root() -> None:
