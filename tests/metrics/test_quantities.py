@@ -139,6 +139,19 @@ def test_a_kernel_without_loads_has_nothing_in_flight() -> None:
     assert value("bytes_in_flight", Launch(instructions=[Instruction("EXIT")])) == 0
 
 
+def test_bytes_in_flight_without_slow_paths_join_what_a_precise_root_keeps_apart() -> None:
+    """Two loads, each followed by a root whose slow path, the call, is never executed."""
+    code = [
+        *(ldg(4), "BSSY B0, 0x70", "ISETP.GT.U32.AND P0, PT, R4, 0x727fffff, PT", "@!P0 BRA 0x50", "BRA 0x60"),
+        *("FMUL.FTZ R6, R4, R5", "BSYNC B0"),
+        *(ldg(8, address=10), "BSSY B0, 0xe0", "ISETP.GT.U32.AND P0, PT, R8, 0x727fffff, PT", "@!P0 BRA 0xc0"),
+        *("BRA 0xd0", "FMUL.FTZ R6, R8, R5", "BSYNC B0", "EXIT"),
+    ]
+    launch = Launch(instructions=[Instruction(each) for each in code])
+    assert value("bytes_in_flight", launch) == 4
+    assert value("bytes_in_flight_without_slow_paths", launch) == 8
+
+
 def loop(jump: str, iterations: float = 70.0) -> Launch:
     straight = [executed("MOV R1, c[0x0][0x28]", 10.0), executed("IADD3 R2, R2, 0x1, RZ", iterations)]
     return Launch(instructions=[*straight, executed(jump, iterations), executed("EXIT", 10.0)])

@@ -15,6 +15,7 @@ from ncuview.sass import address, global_loads, instruction_mix, loaded_values, 
 from ncuview.sass.code import of_class
 from ncuview.sass.global_loads import load_batches
 from ncuview.sass.idioms import private_copies
+from ncuview.sass.idioms.slow_paths import batches_without_slow_paths
 from ncuview.sass.index_dependence import loads_invariant_along
 from ncuview.sass.repeated_passes import fusible_pass_loads as fusible_pass_loads_of
 from ncuview.sass.repeated_passes import repeated_pass_loads as repeated_pass_loads_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ncuview.sass.code import Code
+    from ncuview.sass.global_loads import LoadBatch
     from ncuview.sass.repeated_passes import Place
 
     Column = NDArray[np.float64]
@@ -226,9 +228,18 @@ def one_bank_share(wavefronts: Column, wavefronts_ideal: Column, active_threads:
 @instruction_quantity("byte/thread")
 def bytes_in_flight(code: Code, executions: Column) -> float:
     """Bytes that a thread has requested from global memory when it starts to wait, averaged over its waits."""
-    batches = [(executions[start], size) for start, size in load_batches(code)]
-    count = sum(times for times, _ in batches)
-    return float(sum(times * size for times, size in batches) / count) if count else 0.0
+    return _average_size(load_batches(code), executions)
+
+
+@instruction_quantity("byte/thread")
+def bytes_in_flight_without_slow_paths(code: Code, executions: Column) -> float:
+    """Bytes in flight of a thread if the branches of precise functions did not keep independent loads apart."""
+    return _average_size(batches_without_slow_paths(code), executions)
+
+
+def _average_size(batches: Sequence[LoadBatch], executions: Column) -> float:
+    count = sum(executions[start] for start, _ in batches)
+    return float(sum(executions[start] * size for start, size in batches) / count) if count else 0.0
 
 
 @instruction_quantity("inst")
