@@ -16,7 +16,7 @@ from ncuview.sass.affine import Affine, add, affine_addresses, multiply, number,
 from ncuview.sass.cfg import Loop, control_flow, dominates, forward_order, immediate_dominators, innermost_loop
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import use_def
-from ncuview.sass.index_dependence import OF_THREADS, TID_X, index_dependence
+from ncuview.sass.index_dependence import OF_THREADS, TID_X, TID_Y, TID_Z, index_dependence
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import Class, is_global_atomic, is_global_load, is_global_store, is_operand_load
 
