@@ -96,7 +96,7 @@ NONE: Mapping[str, str] = {
     **dict.fromkeys(("CONST002", "TEX001", "LMEM002", "GMEM003"), _OTHER_MEMORY),
     "GMEM010": "its index comes from loaded values, and lanes that share one have fewer different elements",
     "ATOM003": "how often a thread retries depends on the values",
-    **dict.fromkeys(("GRID001", "GRID002", "LMEM001"), _LAUNCH),
+    **dict.fromkeys(("GRID001", "GRID002", "LMEM001", "ATOM004"), _LAUNCH),
     **dict.fromkeys(("OCC001", "OCC002", "OCC003", "OCC004", "OCC005", "OCC006"), _LAUNCH),
     **dict.fromkeys(("HOST001", "HOST002", "HOST003"), _HOST),
 }
