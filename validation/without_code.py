@@ -30,7 +30,7 @@ from validation.labelled import HERE, REPORTS, sources
 
 PAGE = HERE / "without-code.md"
 ODD, EVEN, ALL = "odd numbers: the assumptions were written on them", "even numbers: not looked at", "all programs"
-HELD_OUT, LAST_IN_VIEW = "held out: programs 229 to 292", 228
+LATER, LAST_IN_VIEW = "not fitted: programs 229 to 292", 228
 Read = Callable[[Path], Profile]
 app = typer.Typer(add_completion=False)
 
@@ -43,8 +43,8 @@ a finished launch, and the advice of a negative example that its label names.
 
 What rules assume without code (`[without_code]` in their files, `ncuview/metrics/without_code.toml` for all of them)
 was written and fitted on the programs with odd numbers. Those with even numbers were only counted. Conditions and
-predictions that both judgements share were corrected with all programs in view. Programs 229 to 292 were counted once,
-held out, and give a column of their own.
+predictions that both judgements share were corrected with all programs in view. Programs 229 to 292
+were written later and give a column of their own: no assumption was fitted on them.
 """
 
 
@@ -80,12 +80,12 @@ def scored(programs: Sequence[str], reader: Read) -> Scored:
 def group_of(program: str) -> str:
     """The group that a program is counted in."""
     number = int(program[1:])
-    return HELD_OUT if number > LAST_IN_VIEW else ODD if number % 2 else EVEN
+    return LATER if number > LAST_IN_VIEW else ODD if number % 2 else EVEN
 
 
 def groups(reader: Read) -> dict[str, Scored]:
     """The programs in view with odd and even numbers, those held out, and all."""
-    programs: dict[str, list[str]] = {ODD: [], EVEN: [], HELD_OUT: []}
+    programs: dict[str, list[str]] = {ODD: [], EVEN: [], LATER: []}
     for program in sources():
         programs[group_of(program)].append(program)
     found = {name: scored(each, reader) for name, each in programs.items()}

@@ -385,8 +385,8 @@ def _filled(stage: Stage, load: Load, tile: str, first: str) -> list[str]:
 def _for_each_place(kernel: Kernel, place: str, own: str, places: int, threads: int) -> list[str]:
     """The head of the loop over the places of a tile, which its threads share.
 
-    Where all threads make the same number of steps the compiler is told so: it then issues the loads of several steps
-    before it waits for the first.
+    Where all threads make the same number of steps, the loop shows that to the compiler, which then issues the loads of
+    several steps before it waits for the first.
     """
     if places % threads:
         return [f"for (unsigned int {place} = {own}; {place} < {places}; {place} += {threads}) {{"]

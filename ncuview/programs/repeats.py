@@ -53,7 +53,7 @@ def loops(program: Program) -> Iterator[Candidate]:
     for start, stop, period in sorted(_rounds(signatures)):
         loop = list(range(start, stop))
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
-        kept = any(_is_kept(program, number) or _is_single(program, number) for number in loop[:period])
+        kept = any(_is_kept(program, number) or _has_batched_form(program, number) for number in loop[:period])
         if start >= end and (joined or kept) and _is_batchable(program, loop):
             rounds = len(loop) // period
             found.append(_batched(program, [*loop, stop] if joined else loop, rounds))
@@ -92,7 +92,7 @@ def _is_kept(program: Program, number: int) -> bool:
     )
 
 
-def _is_single(program: Program, number: int) -> bool:
+def _has_batched_form(program: Program, number: int) -> bool:
     """Whether a launch is of one product, by a function that has a batched form."""
     of_cuda = program.frameworks[number] == "cuda" and program.kinds[number] == "product"
     return of_cuda and bool(_GEMM.match(program.calls[number].operator))
