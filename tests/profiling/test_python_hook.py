@@ -76,6 +76,17 @@ def test_a_profiler_of_the_program_takes_their_place(folder: Path) -> None:
     assert ran(folder, program) == "['own']\n['own']\n"
 
 
+def test_the_ranges_end_before_the_process(folder: Path) -> None:
+    """PyTorch's process groups otherwise end with "pure virtual method called"."""
+    ends = "import atexit; atexit._run_exitfuncs()"
+    assert ran(folder, f"import torch; from torch.autograd import profiler as p; {ends}; print(p.enabled)") == "[]\n"
+
+
+def test_a_profiler_that_the_program_ended_is_not_ended_again(folder: Path) -> None:
+    uses = "p._enable_profiler('own', set()); p._disable_profiler()"
+    assert ran(folder, f"import torch; from torch.autograd import profiler as p; {uses}; print(p.enabled)") == "[]\n"
+
+
 def test_a_profiler_on_another_thread_leaves_them(folder: Path) -> None:
     program = (
         "import threading, torch; from torch.autograd import profiler as p; p.enabled.clear();"

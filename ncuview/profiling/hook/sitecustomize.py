@@ -81,8 +81,10 @@ class _AfterImport:
 def _emit_nvtx() -> None:
     """Do what ``torch.autograd.profiler.emit_nvtx`` does, but do not initialise CUDA, which a later fork forbids.
 
-    A profiler that the program starts itself takes the place of the ranges: PyTorch allows one for each thread.
+    A profiler that the program starts itself takes the place of the ranges: PyTorch allows one for each thread. The
+    ranges end before the process does: threads of a process group call what would be destroyed by then.
     """
+    import atexit
     import threading
 
     from torch.autograd import profiler
@@ -94,16 +96,20 @@ def _emit_nvtx() -> None:
     enable(config, set())
     thread = threading.get_ident()
 
-    def enable_of_program(*arguments: Any, **named: Any) -> Any:
+    def end() -> None:
         if threading.get_ident() == thread and profiler._enable_profiler is enable_of_program:
             profiler._enable_profiler = enable
             try:
                 disable()
             except Exception as error:
                 _say(error)
+
+    def enable_of_program(*arguments: Any, **named: Any) -> Any:
+        end()
         return enable(*arguments, **named)
 
     profiler._enable_profiler = enable_of_program
+    atexit.register(end)
 
 
 def _trace() -> None:
