@@ -5,8 +5,9 @@ point after it. ``time_changes`` returns the steps of a series of times, and wha
 alternate between two levels. All take NumPy arrays, in the order of the points, and read nothing else.
 
 The test of times: the largest t statistic over all splits of the logarithms, against the largest of the same values in
-PERMUTATIONS random orders. Where none of them reaches it, the split is a step, and both sides are tested again. The
-noise need therefore not be normal; it must not depend on the order. Noise that does is recognised in three cases:
+PERMUTATIONS random orders. Where none of them reaches it, the split is a step, and both sides are tested again. Most
+steps need no such orders: an inequality shows that too few of all orders reach them. The noise need therefore not be
+normal; it must not depend on the order. Noise that does is recognised in three cases:
 
 - A drift. The step is compared with a line over the same points, and with ramps around the split. Where one of these
   fits better, the times drift, and no step is reported there.
@@ -33,6 +34,8 @@ Numbers = NDArray[np.float64]
 
 PERMUTATIONS = 1_999
 """A step is at the 0.05 % level: at most one false alarm in 2,000 series."""
+_CERTAIN = 0.01 / PERMUTATIONS
+"""With at most this share of all orders, no random one reaches the statistic, in 99 of 100 cases."""
 LEAST_STEP = 0.01
 """Smaller steps are left out: of 200 launches of the catalogue that were recorded twice, most differ by that much."""
 LEAST_POINTS = 3
@@ -176,11 +179,30 @@ def _split(part: Numbers, chance: np.random.Generator) -> int | None:
     part = part - part.mean()
     seen = _statistics(part)
     largest = seen.max() * (1 - 1e-9)
+    if _share_of_orders(part, largest) > _CERTAIN and _reached_by_chance(part, largest, chance):
+        return None
+    return int(seen.argmax()) + LEAST_POINTS
+
+
+def _share_of_orders(centred: Numbers, statistic: float) -> float:
+    """At most this share of all orders reaches a statistic: for each split by the inequality of Hoeffding and Serfling.
+
+    A sum of the smaller side of k values, drawn without replacement, exceeds x with a probability of at most
+    ``exp(-2 x^2 / (k (1 - (k - 1) / n) range^2))``; here ``x^2 = statistic^2 k (n - k)``.
+    """
+    count = len(centred)
+    smaller = count // 2
+    exponent = 2 * (statistic / np.ptp(centred)) ** 2 * count * (count - smaller) / (count - smaller + 1)
+    return float(2 * (count - 2 * LEAST_POINTS + 1) * np.exp(-exponent))
+
+
+def _reached_by_chance(part: Numbers, statistic: float, chance: np.random.Generator) -> bool:
+    """Whether one of PERMUTATIONS random orders reaches a statistic."""
     for rows in _blocks(PERMUTATIONS, len(part)):
         shuffled = chance.permuted(np.broadcast_to(part, (rows, len(part))), axis=1)
-        if (_statistics(shuffled) >= largest).any():
-            return None
-    return int(seen.argmax()) + LEAST_POINTS
+        if (_statistics(shuffled) >= statistic).any():
+            return True
+    return False
 
 
 def _statistics(centred: Numbers) -> Numbers:

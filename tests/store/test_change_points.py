@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from ncuview.store.change_points import CounterChange, Seen, TimeChange, TimeChanges, counter_changes, time_changes
+from ncuview.store import change_points
+from ncuview.store.change_points import (
+    CounterChange,
+    Seen,
+    TimeChange,
+    TimeChanges,
+    _share_of_orders,
+    _statistics,
+    counter_changes,
+    time_changes,
+)
 
 NAN = float("nan")
 FEW = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.9, 99.1, 100.1]
@@ -107,3 +121,23 @@ def test_the_same_series_gives_the_same_answer() -> None:
     chance = np.random.default_rng(1)
     times = chance.normal(100, 1, 40) * np.where(np.arange(40) < 20, 1, 1.02)
     assert time_changes(times) == time_changes(times.copy())
+
+
+@given(st.lists(st.floats(-1, 1), min_size=6, max_size=7), st.floats(0.1, 1))
+def test_as_many_orders_reach_a_statistic_as_the_inequality_says(values: list[float], share: float) -> None:
+    centred = np.array(values) - np.mean(values)
+    assume(np.ptp(centred) > 1e-3)
+    of_orders = _statistics(np.array(list(permutations(centred)))).max(axis=1)
+    statistic = float(share * of_orders.max())
+    assert (of_orders >= statistic).mean() <= _share_of_orders(centred, statistic)
+
+
+def test_a_clear_step_needs_no_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = np.array(FEW * 4 + [1.2 * time for time in FEW * 4])
+    found = time_changes(times)
+    monkeypatch.setattr(change_points, "_CERTAIN", 0.0)
+    assert time_changes(times) == found
+    assert [step.at for step in found.steps] == [40]
+    logs = np.log(times)
+    centred = logs - logs.mean()
+    assert _share_of_orders(centred, _statistics(centred).max()) < 1e-8
