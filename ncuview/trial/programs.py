@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from ncuview.base.errors import NcuviewError, ProgramFailed
-from ncuview.catalogue.launcher.ratios import LOOKS, ratio_of
+from ncuview.catalogue.launcher.ratios import FIRST_LOOK, LOOKS, ratio_of
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
@@ -26,7 +26,7 @@ from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.lanes import missing_lanes, new_mask
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
 from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
-from ncuview.trial.search import NotBuilt, NotTimed, gain_of
+from ncuview.trial.search import LEAST_GAIN, NotBuilt, NotTimed, gain_of
 from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
@@ -34,6 +34,8 @@ from ncuview.trial.verify import Check, Verification
 from ncuview.trial.work import Counted, dropped, once, uncounted
 
 _BUILD_S = 600.0
+_RUNS_ALONE = 3
+"""Of the original, for its time alone."""
 _MOST_RUNS = 20
 """Of each version for its times: a program is more than a launch."""
 
@@ -53,7 +55,7 @@ class ProgramTarget:
     check: str = ""
     """The shell command that says with exit code 0 that its results are right; empty to compare them."""
     run_limit_s: float = 120.0
-    timing_s: float = 30.0
+    timing_s: float = 60.0
     """How long two versions may be run in turns for their times."""
 
 
@@ -144,14 +146,16 @@ class ProgramBench:
     def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
         """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
-        A version beside itself is run once for both.
+        A version beside itself is run once for both, and a few times only. Of another one the first look is whether it
+        gains at all.
 
         Raises:
             NotTimed: A run failed, or launches are missing.
         """
         ends = time.monotonic() + self._target.timing_s
         times: dict[int, list[float]] = {0: [], 1: []}
-        for look in (each for each in LOOKS if each <= _MOST_RUNS):
+        looks = [_RUNS_ALONE] if after is before else [FIRST_LOOK, *(each for each in LOOKS if each <= _MOST_RUNS)]
+        for look in looks:
             while len(times[1]) < look and (time.monotonic() < ends or not times[1]):
                 # Every other round goes the other way, so that no version always has the same predecessor.
                 turns = [(0, before), (1, after)][: 1 if after is before else 2]
@@ -159,7 +163,8 @@ class ProgramBench:
                     times[number].append(self._kernel_ns(version))
                 if after is before:
                     times[1].append(times[0][-1])
-            if len(times[1]) < look or ratio_of(times[0], times[1]).precise:
+            ratio = ratio_of(times[0], times[1])
+            if len(times[1]) < look or ratio.precise or ratio.high < LEAST_GAIN:
                 break
         return judged_times(times[0], times[1])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isinf
 from typing import Literal
 
 from ncuview.catalogue.launcher.ratios import Ratio, ratio_of
@@ -56,9 +57,11 @@ def judged(original: Sequence[float], variant: Sequence[float], floor_ns: float 
 
 
 def _outcome(ratio: Ratio, median_ns: float, floor_ns: float) -> tuple[Outcome, str]:
-    interval = f"{ratio.low:.3f}x to {ratio.high:.3f}x"
     if median_ns < floor_ns:
         return "impossible", f"it takes {median_ns:,.0f} ns, less than the {floor_ns:,.0f} ns that the hardware allows"
+    if isinf(ratio.high):
+        return "unclear", f"too few runs tell its {ratio.median:.3f}x from the noise"
+    interval = f"{ratio.low:.3f}x to {ratio.high:.3f}x" if ratio.low else f"{ratio.high:.3f}x at most"
     if ratio.low > 1:
         return "faster", ""
     if ratio.high < 1:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.errors import ReportEmpty
-from ncuview.catalogue.launcher.ratios import LOOKS
+from ncuview.catalogue.launcher.ratios import FIRST_LOOK, LOOKS
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch.patch import Edit, edit_between
 from ncuview.records.diagnosis import LaunchDiagnosis
@@ -137,8 +137,16 @@ def test_only_the_kernel_of_the_trial_is_timed(bench: ProgramBench) -> None:
 def test_the_original_alone_is_run_no_more_often_than_its_times_need(bench: ProgramBench) -> None:
     version = bench.build(SOURCE)
     timing = bench.time(version, version)
-    assert (timing.original_ns, timing.variant_ns, timing.outcome) == (2000.0, 2000.0, "same")
-    assert len(version.results) == timing.rounds == LOOKS[0]
+    assert (timing.original_ns, timing.variant_ns) == (2000.0, 2000.0)
+    assert len(version.results) == timing.rounds == 3
+
+
+def test_a_change_that_is_no_faster_is_left_at_the_first_look(bench: ProgramBench) -> None:
+    for more, rounds in (("SAME", FIRST_LOOK), ("FASTER", LOOKS[0])):
+        timing = bench.time(bench.build(SOURCE), bench.build(f"{SOURCE}// {more}\n"))
+        assert timing.rounds == rounds
+    slow = bench.time(bench.build(SOURCE + "// FASTER\n"), bench.build(SOURCE))
+    assert (slow.outcome, slow.reason) == ("slower", "it is slower: 0.500x at most")
 
 
 def test_the_original_is_examined_once_for_all_of_its_variants(tmp_path: Path) -> None:

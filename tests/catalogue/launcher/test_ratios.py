@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ncuview.catalogue.launcher.ratios import LOOKS, Ratio, ratio_of
+from ncuview.catalogue.launcher.ratios import FIRST_LOOK, LOOKS, Ratio, ratio_of
 from ncuview.catalogue.reference import Array
 
 
@@ -41,6 +41,14 @@ def test_the_interval_holds_the_ratio_in_95_percent(kind: str, ratio: float) -> 
     assert np.mean(held) >= 0.93, "95 %, less the spread of 400 draws"
 
 
+@pytest.mark.parametrize("kind", ["normal", "long tail", "two clocks"])
+def test_the_first_look_loses_few_gains(kind: str) -> None:
+    random = np.random.default_rng(9)
+    ratios = noise(kind, random, 2000 * FIRST_LOOK) / noise(kind, random, 2000 * FIRST_LOOK)
+    highs = [ratio_of(each.tolist(), [1.0] * FIRST_LOOK).high for each in ratios.reshape(-1, FIRST_LOOK)]
+    assert np.mean(np.array(highs) < 1.0) < 0.045, "1 of 32, and the spread of 2,000 draws"
+
+
 def test_quiet_times_end_measuring_early_and_one_percent_is_seen() -> None:
     random = np.random.default_rng(8)
     found, looked = measured("normal", random, 1.02)
@@ -55,8 +63,9 @@ def test_a_drift_of_the_clock_changes_nothing() -> None:
 
 
 def test_few_rounds_have_no_interval() -> None:
-    assert ratio_of([2.0] * 5, [1.0] * 5) == Ratio(2.0, 0.0, float("inf"))
-    assert not ratio_of([2.0] * 5, [1.0] * 5).precise
+    assert ratio_of([2.0] * 4, [1.0] * 4) == Ratio(2.0, 0.0, float("inf"))
+    assert ratio_of([2.0, 2.0, 2.1, 2.2, 2.4], [1.0] * FIRST_LOOK) == Ratio(2.1, 0.0, 2.4)
+    assert not ratio_of([2.0] * FIRST_LOOK, [1.0] * FIRST_LOOK).precise
     assert ratio_of([2.0] * LOOKS[0], [1.0] * LOOKS[0]).precise
 
 
