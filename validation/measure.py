@@ -14,7 +14,7 @@ import json
 import subprocess
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,14 +39,13 @@ def main(
     *,
     vendor: bool = False,
 ) -> None:
-    """Compile all programs at once, then run and profile one after the other."""
+    """Run and profile one program after the other, while others are compiled and reports scrubbed."""
     out.mkdir(parents=True, exist_ok=True)
     chosen = [sources()[name] for name in programs or sources()]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        built = list(pool.map(partial(compiled, folder=Path(folder)), chosen))
-        for program in filter(None, built):
+        for program in filter(None, pool.map(partial(compiled, folder=Path(folder)), chosen)):
             started = time.monotonic()
-            said = _profiled(program, out, vendor=vendor)
+            said = _profiled(program, out, pool, vendor=vendor)
             print(f"{program.name}: {said}, {time.monotonic() - started:.1f} s", flush=True)
 
 
@@ -62,7 +61,7 @@ def compiled(source: Path, folder: Path, *options: str) -> Path | None:
     return program
 
 
-def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
+def _profiled(program: Path, out: Path, pool: ThreadPoolExecutor, *, vendor: bool) -> str:
     alone = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=60)
     if alone.returncode:
         return f"WRONG ({alone.returncode}): {alone.stdout[-500:]} {alone.stderr[-500:]}"
@@ -71,7 +70,9 @@ def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
     failed = _run(ncu_command(ncu_here(), metrics, raw, [str(program)], NcuOptions(kernel_name=MEASURED)))
     if failed:
         return failed
-    scrub(raw, out / f"{program.name}.ncu-repz", keep=partial(belongs_in_recording, planned=frozenset(metrics)))
+    pool.submit(
+        scrub, raw, out / f"{program.name}.ncu-repz", keep=partial(belongs_in_recording, planned=frozenset(metrics))
+    ).add_done_callback(_raised)
     if vendor:
         full = program.with_name(f"{program.name}-full.ncu-rep")
         command = ncu_command(ncu_here(), metrics, full, [str(program)], NcuOptions(kernel_name=MEASURED))
@@ -83,6 +84,11 @@ def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
         scrub(full, out / "full" / f"{program.name}.ncu-repz", keep=lambda _: True)
         (out / f"{program.name}.vendor.json").write_text(json.dumps(_vendor(full), indent=1), encoding="utf-8")
     return "profiled"
+
+
+def _raised(scrubbed: Future[Any]) -> None:
+    if error := scrubbed.exception():
+        print(f"scrub FAILED: {error}", flush=True)
 
 
 def ncu_here() -> Path:

@@ -3,11 +3,11 @@
     python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [--turns FILE] [TARGET ...]
 
 A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p003/k03b``; without any, those of
-``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts
-and of kept changes, the gain, the seconds, and what the oracle says. Targets that OUT has are left out, so that the
-command can be repeated until all are there. Several runs may share OUT and a GPU, each with targets of its own and the
-same FILE: what is timed or counted then runs alone. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for diagnoses,
-ncu.
+``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts,
+which are changes that were compiled and run, and of kept ones, the gain, the seconds, and what the oracle says. Targets
+that OUT has are left out, so that the command can be repeated until all are there. Several runs may share OUT and a
+GPU, each with targets of its own and the same FILE: what is timed or counted then runs alone. Needs a GPU, nvcc,
+PyCUDA, compute-sanitizer and, for diagnoses, ncu.
 
 The oracle of a catalogue kernel is the reference of its front matter; a labelled program compares each of its kernels
 with numbers that it computes on the host.
@@ -38,7 +38,7 @@ from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.live import compile_all, event_times
 from ncuview.pipeline.trials import try_launch, try_program
 from ncuview.profiling.machine import find_nvcc
-from ncuview.records.trial import Stage, Trial
+from ncuview.records.trial import Decision, Stage, Trial
 from ncuview.render.trial import trial_document
 from ncuview.trial.stages import Stages
 from validation.labelled import HERE, sources
@@ -47,6 +47,7 @@ TARGETS = Path(__file__).with_name("targets.txt")
 COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle")
 ALONE = {"times", "counters", "runs"}
 """Stages that other launches would disturb."""
+RUN: tuple[Decision, ...] = ("kept", "no gain", "refuted", "unproven")
 LEFT_S = 60.0
 """Before the deadline no trial begins."""
 
@@ -105,9 +106,9 @@ def _document(out: Path, target: str) -> Path:
 
 def _row(target: str, trial: Trial, seconds: float, oracle: str) -> tuple[str, ...]:
     decisions = Counter(each.decision for each in trial.attempts)
-    written = sum(count for decision, count in decisions.items() if decision != "not written")
+    attempts = sum(decisions[each] for each in RUN)
     gain = f"{trial.gain.best:.3f}" if trial.gain else ""
-    counts = (written, decisions["kept"], decisions["refuted"], decisions["unproven"])
+    counts = (attempts, decisions["kept"], decisions["refuted"], decisions["unproven"])
     return (target, *map(str, counts), gain, f"{seconds:.0f}", trial.stopped, oracle)
 
 
