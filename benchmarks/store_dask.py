@@ -3,7 +3,7 @@
     python -m benchmarks.store_dask [REPORTS] [--workers N] [--rounds N]
 
 Copies of a recorded report that differ in their time of creation are added to new stores, by a cluster of one worker
-process and by one of several, in turn; each cluster has added a report before. The ratio is that of the medians. The
+process and by one of several, in turn; each worker has added a report before. The ratio is that of the medians. The
 load of the machine is printed beside it: on one that is busy the ratio says nothing.
 """
 
@@ -33,8 +33,8 @@ def main(
     data = read_report(REPORT)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for number in range(reports + 1):
-            kind = folder / ("first" if number == reports else "all")
+        for number in range(reports + workers):
+            kind = folder / ("all" if number < reports else "first")
             kind.mkdir(exist_ok=True)
             (kind / f"{number}.ncu-rep").write_bytes(changed_copy(data, number))
         times: dict[int, list[float]] = {1: [], workers: []}
@@ -42,8 +42,7 @@ def main(
             for count, found in times.items():
                 with dask_processes(count) as cluster:
                     address, to = cluster.address, folder / f"store{count}-{attempt}"
-                    for warm in range(count):
-                        add_reports(folder / "first", to=folder / f"warm{count}-{attempt}-{warm}", scheduler=address)
+                    add_reports(folder / "first", to=folder / f"first{count}-{attempt}", scheduler=address)
                     begun = time.perf_counter()
                     done = add_reports(folder / "all", to=to, scheduler=address)
                     found.append(time.perf_counter() - begun)
