@@ -5,7 +5,7 @@
 Of the catalogue: the naive kernels of five ladders, and others that makers apply to. Of the labelled programs: kernels
 that their authors call finished, and others that makers apply to, as few as possible of one program, in turns of the
 sets in which programs were written, and only where more than ``elements_per_thread`` applies. Kernels with more edits
-come first. What is left open is drawn with a fixed seed.
+come first. What is left open is drawn with a fixed seed. Further kernels are of later programs, for more attempts.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ TARGETS = Path(__file__).with_name("targets.txt")
 SEED = 32
 NAIVE = ("transposeNaive", "reduce_v1", "histogram_global", "mmul", "count_global")
 """The first steps of five ladders, from which a trial must come close to the last."""
-OF_CATALOGUE, FINISHED, OTHERS = 18, 10, 32
+OF_CATALOGUE, FINISHED, OTHERS, FURTHER = 18, 10, 32, 72
 LEFT_OUT = ("calibration", "transfers")
 """Families that are about other things than their kernels."""
 PROGRAMS = 96
-"""So many labelled programs, by their numbers, are looked at: the makers take seconds for each of their kernels."""
+"""The first kernels are of so many labelled programs, by their numbers, the further ones of those after them."""
 PROCESSES = 2
 MAKERS: Mapping[str, Maker] = {maker.__name__: maker for makers in STRUCTURAL.values() for maker in makers}
 ANYWHERE = "elements_per_thread"
@@ -127,21 +127,27 @@ def main() -> None:
         and each.text.family not in {"calibration", "transfers"}
     ]
     with ProcessPoolExecutor(PROCESSES) as pool:
-        found = pool.map(candidates_of, list(sources())[:PROGRAMS], chunksize=4)
-        programs = [candidate for candidates in found for candidate in candidates]
+        found = list(pool.map(candidates_of, sources(), chunksize=4))
+        first, later = (
+            [candidate for candidates in part for candidate in candidates]
+            for part in (found[:PROGRAMS], found[PROGRAMS:])
+        )
     taken, lines = Counter[str](), list[str]()
-    for title, candidates, count in _parts(catalogue, programs):
+    for title, candidates, count in _parts(catalogue, first, later):
         draw.shuffle(candidates)
         lines += [f"# {title}", *chosen(candidates, count, taken)]
     TARGETS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _parts(catalogue: Sequence[Candidate], programs: Sequence[Candidate]) -> Iterator[tuple[str, list[Candidate], int]]:
+def _parts(
+    catalogue: Sequence[Candidate], programs: Sequence[Candidate], later: Sequence[Candidate]
+) -> Iterator[tuple[str, list[Candidate], int]]:
     yield "naive kernels of ladders", [Candidate(name, name, ()) for name in NAIVE], len(NAIVE)
     yield "kernels of the catalogue", [each for each in catalogue if each.applies], OF_CATALOGUE - len(NAIVE)
     yield "finished, as their authors say", [each for each in programs if each.finished], FINISHED
-    others = [each for each in programs if each.applies and not each.finished]
-    yield "other kernels of labelled programs", others, OTHERS
+    for title, of, count in (("other", programs, OTHERS), ("further", later, FURTHER)):
+        candidates = [each for each in of if each.applies and not each.finished]
+        yield f"{title} kernels of labelled programs", candidates, count
 
 
 if __name__ == "__main__":
