@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ncuview.patch.patch import Refused, Replacement
@@ -204,20 +203,6 @@ def deeper(kernel: Kernel, first: int, last: int) -> list[Replacement]:
     data, level = kernel.program.data, level_of(kernel)
     starts = [found.end() + first for found in re.finditer(rb"\n(?=[ \t]*[^\s#])", data[first:last])]
     return [Replacement(start, start, level) for start in starts]
-
-
-def disjoint(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
-    """The replacements, none of which may be inside another.
-
-    Raises:
-        Refused: Two overlap, because code is broken over lines in an unusual way.
-    """
-    made = tuple(replacements)
-    ordered = sorted(made, key=lambda each: (each.start, each.end))
-    for earlier, later in pairwise(ordered):
-        if later.start < earlier.end:
-            raise Refused("code is broken over lines in a way that is not understood")
-    return made
 
 
 def indentation(kernel: Kernel, node: Node) -> str:

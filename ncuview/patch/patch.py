@@ -45,6 +45,16 @@ class Change:
     reorders: str = ""
     approximates: bool = False
 
+    def __post_init__(self) -> None:
+        """Check the replacements.
+
+        Raises:
+            Refused: Two overlap, because code is broken over lines in an unusual way.
+        """
+        for earlier, later in pairwise(sorted(self.replacements, key=_place)):
+            if later.start < earlier.end:
+                raise Refused("code is broken over lines in a way that is not understood")
+
 
 @dataclass(frozen=True)
 class NoEdit:
@@ -72,7 +82,7 @@ class Edit:
     @property
     def edited(self) -> str:
         """The file with the change, bytes that are no UTF-8 as ``surrogateescape`` gives them."""
-        return _replaced(self.source, 0, sorted(self.replacements, key=_place)).decode("utf-8", "surrogateescape")
+        return replaced(self.source, 0, self.replacements).decode("utf-8", "surrogateescape")
 
     def diff(self, path: str) -> str:
         """The unified diff, with a/ and b/ before the path.
@@ -132,7 +142,7 @@ def _blocks(source: bytes, replacements: Sequence[Replacement]) -> Iterator[_Blo
     for line in before:
         starts.append(starts[-1] + len(line))
     for first, last, inside in _touched(starts, replacements):
-        after = _lines(_replaced(source[starts[first] : starts[last]], starts[first], inside))
+        after = _lines(replaced(source[starts[first] : starts[last]], starts[first], inside))
         old = before[first:last]
         head = _common(old, after)
         tail = _common(old[head:][::-1], after[head:][::-1])
@@ -157,9 +167,10 @@ def _touched(
     yield from found
 
 
-def _replaced(text: bytes, offset: int, replacements: Sequence[Replacement]) -> bytes:
+def replaced(text: bytes, offset: int, replacements: Sequence[Replacement]) -> bytes:
+    """A part of a source, which begins at an offset, with the replacements inside it."""
     parts, at = [], 0
-    for each in replacements:
+    for each in sorted(replacements, key=_place):
         parts += [text[at : each.start - offset], each.text.encode("utf-8", "surrogateescape")]
         at = each.end - offset
     return b"".join([*parts, text[at:]])

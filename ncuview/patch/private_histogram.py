@@ -19,8 +19,8 @@ from ncuview.patch.indices import depends, varying
 from ncuview.patch.launch_facts import check_distinct
 from ncuview.patch.launches import Launch, argument_kinds, front_matter, launches_in_source, value_at_sizes
 from ncuview.patch.merged_blocks import MergedBlocks, merge_blocks
-from ncuview.patch.patch import Change, Refused, Replacement
-from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, operator, within
+from ncuview.patch.patch import Change, Refused, Replacement, replaced
+from ncuview.patch.program import Kernel, Program, above, bare, child, line_of, meaningful, operator, within
 from ncuview.patch.rewriting import closing, fresh, lines, margin, newline, opening, unit
 from ncuview.patch.thread_rank import thread_rank
 
@@ -253,15 +253,20 @@ __syncthreads();
 {step}{step}{updates[0].function}(&{array}[{bin_}], {private}[{bin_}]);
 """
     yield Replacement(start, start, lines(program, inner, before) + (merged.head if merged is not None else ""))
-    for each in updates:
-        yield from _moved(kernel, each, private, bins, merged=merged is not None)
-    if merged is not None:
-        yield from merged.replacements
+    of_merged = merged.replacements if merged is not None else ()
+    moved = [made for each in updates for made in _moved(kernel, each, private, bins, of_merged)]
+    yield from moved
+    yield from (each for each in of_merged if not any(_is_in(each, made.start, made.end) for made in moved))
     yield Replacement(end, end, (merged.foot if merged is not None else "") + lines(program, inner, after))
 
 
-def _moved(kernel: Kernel, update: Update, private: str, bins: int, *, merged: bool) -> Iterator[Replacement]:
-    """The update in shared memory, where the index is known to be inside; else with a condition."""
+def _moved(
+    kernel: Kernel, update: Update, private: str, bins: int, merged: Sequence[Replacement]
+) -> Iterator[Replacement]:
+    """The update in shared memory, where the index is known to be inside; else with a condition.
+
+    A condition repeats the statement, with what merged blocks change in it.
+    """
     program, index = kernel.program, update.index
     if index is None:
         raise Refused(f"line {line_of(update.call)} updates the array without an index")
@@ -271,11 +276,21 @@ def _moved(kernel: Kernel, update: Update, private: str, bins: int, *, merged: b
     if limit is not None and limit <= bins:
         yield Replacement(target.start_byte, target.end_byte, private)
         return
-    place, whole = update.statement, program.text(update.statement)
-    at = target.start_byte - place.start_byte
-    inside = whole.encode("utf-8", "surrogateescape")
-    moved = (inside[:at] + private.encode() + inside[at + len(update.array) :]).decode("utf-8", "surrogateescape")
+    place = update.statement
+    whole, own = _with(program, place, merged), Replacement(target.start_byte, target.end_byte, private)
     indent = margin(program, place) + (unit(kernel) if merged else "")
     step, end = unit(kernel), newline(program)
-    parts = [f"if ((unsigned long long)({program.text(index)}) < {bins})", step + moved, "else", step + whole]
+    condition = f"if ((unsigned long long)({_with(program, index, merged)}) < {bins})"
+    parts = [condition, step + _with(program, place, [*merged, own]), "else", step + whole]
     yield Replacement(place.start_byte, place.end_byte, f"{end}{indent}".join(parts))
+
+
+def _is_in(replacement: Replacement, start: int, end: int) -> bool:
+    return start <= replacement.start and replacement.end <= end
+
+
+def _with(program: Program, node: Node, replacements: Sequence[Replacement]) -> str:
+    """The text of a node with the replacements inside it."""
+    start, end = node.start_byte, node.end_byte
+    inside = [each for each in replacements if _is_in(each, start, end)]
+    return replaced(program.data[start:end], start, inside).decode("utf-8", "surrogateescape")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncuview.patch.index_algebra import ASSUMED
-from ncuview.patch.other_thread import disjoint
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel
 from ncuview.patch.staged_loads import AXES, Load, Stage, first_stage, staged
@@ -38,7 +37,7 @@ def product_stage(kernel: Kernel, lines: Sequence[int]) -> Stage:
 def product_of(stage: Stage) -> Change:
     """The change of a product's loop; raises Refused."""
     names = " and ".join(dict.fromkeys(load.access.array for load in stage.loads))
-    return Change(f"Keep tiles of {names} in shared memory", ASSUMED, disjoint(staged(stage)))
+    return Change(f"Keep tiles of {names} in shared memory", ASSUMED, tuple(staged(stage)))
 
 
 def _in_common(load: Load, extent: tuple[int, int]) -> bool:

@@ -23,7 +23,7 @@ from ncuview.patch.guards import in_and
 from ncuview.patch.index_algebra import ASSUMED, Polynomial, holds
 from ncuview.patch.launch_facts import launch_facts
 from ncuview.patch.launches import grid_divided, grid_of
-from ncuview.patch.other_thread import OtherThread, disjoint, fresh, instead, level_of
+from ncuview.patch.other_thread import OtherThread, fresh, instead, level_of
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Declared, Kernel, above, child, line_of, meaningful, within
@@ -85,7 +85,7 @@ def registers_of(stage: Stage, results: tuple[int, int]) -> Change:
     bounds, launched = _fewer_blocks(laid_out)
     change = _rewritten(replace(laid_out, bounds=bounds))
     title = f"Compute {results[1]} x {results[0]} results per thread"
-    return Change(title, ASSUMED, disjoint([*change, *launched]))
+    return Change(title, ASSUMED, (*change, *launched))
 
 
 def _laid_out(stage: Stage, results: tuple[int, int]) -> Stage:

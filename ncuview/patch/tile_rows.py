@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ncuview.patch.index_algebra import ASSUMED
-from ncuview.patch.other_thread import disjoint
 from ncuview.patch.patch import Change
 from ncuview.patch.program import Kernel
 from ncuview.patch.staged_loads import AXES, Load, Stage, first_stage, staged
@@ -37,7 +36,7 @@ def rows_stage(kernel: Kernel, lines: Sequence[int]) -> Stage:
 def rows_of(stage: Stage) -> Change:
     """The change of a loop over rows; raises Refused."""
     names = " and ".join(dict.fromkeys(load.access.array for load in stage.loads))
-    return Change(f"Load the rows of {names} through a tile in shared memory", ASSUMED, disjoint(staged(stage)))
+    return Change(f"Load the rows of {names} through a tile in shared memory", ASSUMED, tuple(staged(stage)))
 
 
 def _row_of_thread(load: Load, extent: tuple[int, int]) -> bool:

@@ -19,7 +19,7 @@ from ncuview.patch.accesses import Access, accesses, statement_of
 from ncuview.patch.guards import Way, check_simple, in_and, open_exits
 from ncuview.patch.index_algebra import ASSUMED, Algebra, Counter, Polynomial, check_injective
 from ncuview.patch.launch_facts import check_distinct, fixed_block, launch_facts
-from ncuview.patch.other_thread import OtherThread, after, before, disjoint, fresh, level_of
+from ncuview.patch.other_thread import OtherThread, after, before, fresh, level_of
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, above, bare, child, line_of, on_lines, operator
@@ -95,7 +95,7 @@ def tile_transposed(kernel: Kernel, lines: Sequence[int]) -> Change:
         change = _loaded_before(kernel, meant, way, tile)
     names = " and ".join(dict.fromkeys(access.array for access in meant))
     title = f"Transpose {names} through a tile in shared memory"
-    return Change(title, ASSUMED if stores or tile.counter else "", disjoint(change))
+    return Change(title, ASSUMED if stores or tile.counter else "", tuple(change))
 
 
 def _check_once(kernel: Kernel, way: Way) -> None:

@@ -133,6 +133,19 @@ def test_all_bins_are_merged(tmp_path: Path) -> None:
     assert "        atomicAdd(&private_bins[in[i]], 1);" in edited
 
 
+OVER_LINES = """    if (AT < n)
+        atomicAdd(&bins[in[AT]],
+                  (int)(AT) & 3);"""
+
+
+@pytest.mark.parametrize("kind", ["below 256", "below bins"], ids=["inside", "maybe outside"])
+def test_an_update_may_be_broken_over_lines_and_name_its_block(kind: str, tmp_path: Path) -> None:
+    body = OVER_LINES.replace("AT", "blockIdx.x * blockDim.x + threadIdx.x")
+    text = in_file(body, f"in int32[n] {kind}", "zeroed int32[bins]").replace("n = 1048576", "n = 1048576\nbins = 256")
+    edited = edited_alike(text, private_histogram, [{"n": n, "bins": 300} for n in (2048, 6144)], tmp_path)
+    assert "atomicAdd(&private_bins[in[block * blockDim.x + threadIdx.x]]," in edited
+
+
 def test_indices_outside_the_private_copy_stay_in_global_memory(tmp_path: Path) -> None:
     text = in_file(ADD, "in int32[n] below bins", "zeroed int32[bins]").replace(
         "n = 1048576", "n = 1048576\nbins = 128"
