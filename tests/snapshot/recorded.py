@@ -13,6 +13,7 @@ from tests.profiles import RECORDED, labelled_diagnosis, recorded_diagnosis
 from tests.snapshot import Snapshot, snapshot_of
 
 _LABELLED = Path(__file__).resolve().parents[2] / "validation"
+_OTHER_GPU = "h100"
 
 
 def catalogue() -> Snapshot:
@@ -21,15 +22,24 @@ def catalogue() -> Snapshot:
 
 
 def labelled() -> Snapshot:
-    """The diagnoses of the labelled programs' launches, on every GPU that they were recorded on."""
-    reports = sorted(_LABELLED.glob("*/*.ncu-repz"))
-    assert reports, f"no recorded reports in {_LABELLED}"
+    """The diagnoses of the labelled programs' launches on the GPU that all of them were recorded on."""
+    return _of_reports(report for report in _LABELLED.glob("*/*.ncu-repz") if report.parent.name != _OTHER_GPU)
+
+
+def labelled_elsewhere() -> Snapshot:
+    """The same on another GPU, on which a part of them was recorded too."""
+    return _of_reports(_LABELLED.glob(f"{_OTHER_GPU}/*.ncu-repz"))
+
+
+def _of_reports(reports: Iterable[Path]) -> Snapshot:
+    ordered = sorted(reports)
+    assert ordered, f"no recorded reports in {_LABELLED}"
     # Processes of their own: they are diagnosed for minutes, and pytest has started threads.
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        return _snapshot(zip(map(_name, reports), pool.map(labelled_diagnosis, reports, chunksize=4), strict=True))
+        return _snapshot(zip(map(_name, ordered), pool.map(labelled_diagnosis, ordered, chunksize=4), strict=True))
 
 
-SETS = {"catalogue": catalogue, "labelled": labelled}
+SETS = {"catalogue": catalogue, "labelled": labelled, "labelled-elsewhere": labelled_elsewhere}
 
 
 def _snapshot(diagnoses: Iterable[tuple[str, Diagnosis]]) -> Snapshot:
