@@ -149,7 +149,7 @@ def try_program(
         say("build")
         name, source = _kernel_of(tools, program, build, kernel, tree, folder / "first")
         target = ProgramTarget(tree, source, name, build, tuple(program), check)
-        bench = ProgramBench(target, folder / "versions", tools, folder / "first")
+        bench = ProgramBench(target, folder / "versions", tools)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
         trial = _tried(bench, written, budget_s, say, remarks, jobs)
         if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):

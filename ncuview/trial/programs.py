@@ -105,11 +105,11 @@ class ProgramVersion:
 class ProgramBench:
     """Builds, judges, checks and times versions of a program's source."""
 
-    def __init__(self, target: ProgramTarget, folder: Path, tools: ProgramTools, original: Path) -> None:
-        """``folder`` is a private one for the copies; in ``original`` the tree is built as it is."""
+    def __init__(self, target: ProgramTarget, folder: Path, tools: ProgramTools) -> None:
+        """``folder`` is a private one for the copies."""
         self.path, self.kernel = str(target.source), target.kernel
         self._target, self._folder, self._tools = target, folder, tools
-        self._versions, self._built = count(), {self._source_in(original): ProgramVersion(original)}
+        self._versions = count()
         self._codes: dict[Path, KernelCode] = {}
 
         def counted(version: ProgramVersion) -> Counted | None:
@@ -128,8 +128,6 @@ class ProgramBench:
         Raises:
             NotBuilt: The build failed.
         """
-        if built := self._built.pop(source, None):
-            return built
         folder = self._folder / str(next(self._versions))
         written = {self._target.source: source.encode("utf-8", "surrogateescape")}
         self._tools.build(self._target.tree, folder, self._target.build, written)
@@ -141,7 +139,7 @@ class ProgramBench:
 
     def bound(self, version: ProgramVersion, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
-        source = self._source_in(version.folder)
+        source = (version.folder / self._target.source).read_bytes().decode("utf-8", "surrogateescape")
         means = Means(self.build, self.time, self._code_of, self._is_clean, self._counted)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
@@ -198,9 +196,6 @@ class ProgramBench:
         seconds = [[result.traced.ran.seconds for result in version.results] for version in (before, after)]
         rounds = min(map(len, seconds))
         return gain_of(judged_times(seconds[0][-rounds:], seconds[1][-rounds:])) if rounds else None
-
-    def _source_in(self, folder: Path) -> str:
-        return (folder / self._target.source).read_bytes().decode("utf-8", "surrogateescape")
 
     def _run(self, version: ProgramVersion) -> Result:
         """Run a version once more.

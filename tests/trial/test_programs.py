@@ -95,8 +95,7 @@ def made(
     target = ProgramTarget(tree, Path("k.cu"), "copy", build, (sys.executable, "app.py"), check, run_limit_s=20.0)
     target = replace(target, timing_s=60.0)
     tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count, built_copy)
-    tools.build(tree, folder / "first", build, {})
-    return ProgramBench(target, folder / "versions", tools, folder / "first")
+    return ProgramBench(target, folder / "versions", tools)
 
 
 def edited(more: str, *, before: str = SOURCE) -> Edit:
@@ -114,11 +113,6 @@ def test_several_threads_may_build_versions_at_once(bench: ProgramBench) -> None
         versions = list(pool.map(bench.build, sources))
     assert len({version.folder for version in versions}) == 4
     assert [(version.folder / "built.cu").read_text() for version in versions] == sources
-
-
-def test_the_original_is_not_built_again(bench: ProgramBench, tmp_path: Path) -> None:
-    assert bench.build(SOURCE).folder == tmp_path / "first"
-    assert bench.build(SOURCE).folder != tmp_path / "first"
 
 
 def test_versions_are_built_in_copies_and_the_tree_stays(bench: ProgramBench, tmp_path: Path) -> None:
