@@ -20,9 +20,9 @@ from typing import Annotated
 import typer
 
 from validation.labelled import PROGRAMS, sources
-from validation.measure import compiled, ncu_here
+from validation.measure import FULL, compiled, ncu_here
 
-FULL = ("--set=full", "--apply-rules=yes", "--clock-control=none", "--launch-count=1")
+ONE = ("--clock-control=none", "--launch-count=1")
 
 
 def main(out: Path, kernels: Annotated[list[str], typer.Argument(metavar="KERNEL")]) -> None:
@@ -48,7 +48,7 @@ def source_of(kernel: str) -> Path:
 def details(kernel: str, program: Path, report: Path) -> bytes:
     """The details page of the kernel's first launch."""
     ncu = str(ncu_here())
-    profile = [ncu, *FULL, f"--kernel-name={kernel}", f"--export={report}", str(program)]
+    profile = [ncu, *FULL, *ONE, f"--kernel-name={kernel}", f"--export={report}", str(program)]
     for command in (profile, [ncu, f"--import={report}", "--page=details"]):
         ended = subprocess.run(command, cwd=PROGRAMS, capture_output=True, check=True, timeout=300)
     return ended.stdout

@@ -30,7 +30,7 @@ from ncuview.reader.scrub import scrub
 from validation.labelled import PROGRAMS, known_programs, sources
 
 MEASURED = "regex:^k[0-9]"
-_FULL = ("--set=full", "--apply-rules=yes")
+FULL = ("--set=full", "--apply-rules=yes")
 
 
 def main(
@@ -77,7 +77,7 @@ def _profiled(program: Path, out: Path, pool: ThreadPoolExecutor, *, vendor: boo
         full = program.with_name(f"{program.name}-full.ncu-rep")
         command = ncu_command(ncu_here(), metrics, full, [str(program)], NcuOptions(kernel_name=MEASURED))
         options = [option for option in command if not option.startswith(("--metrics", "--apply-rules"))]
-        failed = _run([options[0], *_FULL, *options[1:]])
+        failed = _run([options[0], *FULL, *options[1:]])
         if failed:
             return failed
         (out / "full").mkdir(exist_ok=True)

@@ -48,6 +48,7 @@ COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds
 ALONE = {"times", "counters", "runs"}
 """Stages that other launches would disturb."""
 RUN: tuple[Decision, ...] = ("kept", "no gain", "refuted", "unproven")
+"""What becomes of a change that was compiled and run."""
 LEFT_S = 60.0
 """Before the deadline no trial begins."""
 
