@@ -60,7 +60,7 @@ def _outcome(ratio: Ratio, median_ns: float, floor_ns: float) -> tuple[Outcome, 
     if median_ns < floor_ns:
         return "impossible", f"it takes {median_ns:,.0f} ns, less than the {floor_ns:,.0f} ns that the hardware allows"
     if isinf(ratio.high):
-        return "unclear", f"too few runs tell its {ratio.median:.3f}x from the noise"
+        return "unclear", f"too few runs to tell {ratio.median:.3f}x from the noise"
     interval = f"{ratio.low:.3f}x to {ratio.high:.3f}x" if ratio.low else f"{ratio.high:.3f}x at most"
     if ratio.low > 1:
         return "faster", ""
