@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ncuview.patch.patch import Edit, Replacement
+from ncuview.patch.patch import Change, Edit, Refused, Replacement
 from tests.patch.building import applied
 
 SMALL = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -90,3 +90,10 @@ def test_any_replacements_of_any_text_are_what_git_makes(data: st.DataObject, tm
     expected += raw[at:]
     if expected and expected != raw:
         assert applied(source, edit_of(source, *made), tmp_path).encode() == expected
+
+
+def test_parts_of_a_change_that_overlap_are_refused() -> None:
+    inserted = Replacement(2, 2, "a")
+    Change("", "", (inserted, Replacement(2, 4, "b"), inserted, Replacement(4, 6, "c")))
+    with pytest.raises(Refused, match="broken over lines"):
+        Change("", "", (Replacement(2, 5, "b"), Replacement(4, 4, "c")))

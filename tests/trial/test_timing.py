@@ -71,3 +71,10 @@ def test_less_than_the_hardware_allows_is_no_gain() -> None:
     assert timing.outcome == "impossible"
     assert "1,000 ns" in timing.reason
     assert judged([2000.0] * 20, [1300.0] * 20, floor_ns=1200.0).outcome == "faster"
+
+
+def test_few_rounds_say_what_they_can() -> None:
+    few = judged([1.2] * 3, [1.0] * 3)
+    assert (few.outcome, few.reason) == ("unclear", "too few runs to tell 1.200x from the noise")
+    some = judged([1.01, 1.0, 1.0, 0.99, 1.0], [1.0] * 5)
+    assert (some.outcome, some.reason) == ("unclear", "the difference is inside the noise: 1.010x at most")
