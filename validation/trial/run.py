@@ -6,8 +6,8 @@ A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p
 ``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts,
 which are changes that were compiled and run, and of kept ones, the gain, the seconds, and what the oracle says. Targets
 that OUT has are left out, so that the command can be repeated until all are there. Several runs may share OUT and a
-GPU, each with targets of its own and the same FILE: what is timed or counted then runs alone. Needs a GPU, nvcc,
-PyCUDA, compute-sanitizer and, for diagnoses, ncu.
+GPU, each with targets of its own and the same FILE: launches are timed and counted alone, programs are run side by
+side. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for diagnoses, ncu.
 
 The oracle of a catalogue kernel is the reference of its front matter; a labelled program compares each of its kernels
 with numbers that it computes on the host.
@@ -45,8 +45,11 @@ from validation.labelled import HERE, sources
 
 TARGETS = Path(__file__).with_name("targets.txt")
 COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle")
-ALONE = {"times", "counters", "runs"}
+ALONE = {"times", "counters"}
 """Stages that other launches would disturb."""
+ANY_TIME = {"compile", "machine code", "runs"}
+"""Stages that need no turn. Programs run mostly on the host; their kernels are timed one by one on the GPU, and two
+versions run in turns, so that launches of another process widen the interval of both."""
 RUN: tuple[Decision, ...] = ("kept", "no gain", "refuted", "unproven")
 """What becomes of a change that was compiled and run."""
 LEFT_S = 60.0
@@ -88,7 +91,7 @@ def main(
 @contextmanager
 def taking_turns(file: Path | None, stage: Stage) -> Iterator[None]:
     """Wait until a stage may use the GPU: with others that compare, alone for times and counters."""
-    if file is None or stage in {"compile", "machine code"}:
+    if file is None or stage in ANY_TIME:
         yield
         return
     with file.open("a") as held:
