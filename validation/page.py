@@ -29,8 +29,9 @@ The rules have been corrected with all programs in view since, so **these figure
 expect on unseen kernels are those of the held-out evaluations in [held-out.md](held-out.md); [sets.toml](sets.toml)
 says what each set was written from.
 
-At the end stand the programs that an NVIDIA H100 ran too (80 GB HBM3, ncu 2025.3.1). No rule, threshold or attainable
-share was fitted to that GPU. The labels are the same, the gains were measured there.
+At the end stand the programs that an NVIDIA H100 ran too (80 GB HBM3, ncu 2025.3.1). No rule or threshold was fitted
+to that GPU; its attainable shares are those of `ncuview calibrate`. The labels are the same, the gains were measured
+there.
 """
 
 
