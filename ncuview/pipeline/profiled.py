@@ -67,10 +67,12 @@ def profile_program(
     progress: Callable[[Progress], object] | None = None,
     variables: Mapping[str, str] | None = None,
     instructions: bool = True,
+    ended: Callable[[], object] = lambda: None,
 ) -> tuple[Profile, Profiled]:
     """Run a program or a Python function under ncu, and return the launches of its reports and how the run ended.
 
-    See ``profiling.program.run_program`` for the arguments, and ``read_with_sources`` for ``instructions``.
+    See ``profiling.program.run_program`` for the arguments, and ``read_with_sources`` for ``instructions``. ``ended``
+    is called once the program has ended without error, before its reports are read.
 
     Raises:
         NcuviewError: No launch was profiled, or no report can be read.
@@ -95,6 +97,8 @@ def profile_program(
             variables=variables,
             meanwhile=ahead.start,
         )
+        if not made.failure:
+            ended()
         try:
             found = read_with_sources(
                 made.reports, source_folders=chosen.source_folders, ahead=ahead.child, instructions=instructions

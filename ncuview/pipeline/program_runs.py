@@ -3,7 +3,8 @@
 1. Without ncu, for the time between kernels; ``--no-bare-run`` leaves it out.
 2. Under ncu with the time of each launch and its calls.
 3. One pass of counters, for one launch of each configuration, which stand for its other launches. A program of few
-   launches has these counters from its second run, where another start of the program would take longer.
+   launches has these counters from its second run, where another start of the program would take longer. Otherwise the
+   third run starts with the second one, and the hook holds it before its first kernel until the second has ended.
 4. All metrics, for configurations of the user's own kernels whose time is worth it; most programs have none.
 
 ncu takes 0.02 s for a launch of which only the time is asked, three times as long with counters, and twenty times with
@@ -18,8 +19,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -41,6 +44,7 @@ from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import CallStacks, FilterMode, KernelNameBase, NcuOptions
 from ncuview.profiling.passes import COUNTERS_S, LAUNCH_S, TIME_ALONE, Forecast, forecast, program_metrics
 from ncuview.profiling.privileges import invoking_user
+from ncuview.profiling.python_hook import gate_variables
 from ncuview.profiling.runner import NO_PROGRESS_S
 from ncuview.profiling.sampling import (
     ExecutionConfiguration,
@@ -57,6 +61,7 @@ from ncuview.programs.owners import Owner, files_of, owners_of
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
     from ncuview.engine.rule_file import Rule
+    from ncuview.profiling.ncu_output import Progress
     from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
     from ncuview.records.profile import Profile
     from ncuview.records.program import BareRun, KernelTrace
@@ -74,6 +79,9 @@ ONE_OF_EACH: Mapping[str, Any] = {
     "call_stack": CallStacks.NONE,
 }
 """The options of ncu for the first launch of each configuration: without the names, those of a template are one."""
+
+
+_WITH_COUNTERS = "counters of {} configurations"
 
 
 class Seen(NamedTuple):
@@ -106,7 +114,13 @@ class _Program:
         return bare
 
     def profiled(
-        self, what: str, metrics: Sequence[str], *, instructions: bool = True, **options: Any
+        self,
+        what: str,
+        metrics: Sequence[str],
+        *,
+        instructions: bool = True,
+        ended: Callable[[], object] = lambda: None,
+        **options: Any,
     ) -> tuple[Profile, Profiled]:
         """Its launches with these metrics, and how the run ended.
 
@@ -114,6 +128,7 @@ class _Program:
             what: What the run is for, with ``{}`` for the number of launches.
             metrics: What to collect.
             instructions: Whether machine code is read.
+            ended: Called once the program has ended without error.
             options: What differs from the options of the program.
         """
         started = time.monotonic()
@@ -126,9 +141,86 @@ class _Program:
             progress=self.progress,
             variables=self.variables,
             instructions=instructions,
+            ended=ended,
         )
         self.say(f"{what.format(f'{len(found.launches):,}')}: {_seconds(time.monotonic() - started)}")
         return found, made
+
+
+class _Left(Exception):
+    """The run of counters is stopped."""
+
+
+class _TooEarly(Exception):
+    """The run of counters launched a kernel while that of times used the GPU."""
+
+
+class _Counters:
+    """The run of counters beside that of times: the program waits before its first kernel until ``begin``.
+
+    A program that launches kernels without that wait is stopped at the first, and run again after the other.
+    """
+
+    def __init__(self, runs: _Program, folder: Path) -> None:
+        self._runs, self._gate, self._leaving = runs, folder / "gate", Event()
+        self._began = math.nan
+        self._found: Future[Profile] = Future()
+        # Of an interrupted process no thread is waited for: the guard of its run ends that.
+        Thread(target=self._run, daemon=True).start()
+
+    def begin(self) -> None:
+        """Let the program go on: no other run of it uses the GPU."""
+        self._began = time.monotonic()
+        self._open("go on")
+
+    def leave(self) -> None:
+        """Stop the run, which is not needed."""
+        self._leaving.set()
+        self._open("leave")
+
+    def result(self) -> Profile:
+        """One launch of each configuration, once the run has ended.
+
+        Raises:
+            NcuviewError: The run failed.
+        """
+        try:
+            found = self._found.result()
+        except _TooEarly:
+            return _one_of_each(self._runs)
+        finally:
+            self._leaving.set()  # where the user interrupts the wait
+        what = _WITH_COUNTERS.format(f"{len(found.launches):,}")
+        self._runs.say(f"{what}: {_seconds(time.monotonic() - self._began)}")
+        return found
+
+    def _run(self) -> None:
+        # The wait, at most as long as the other run may take, counts to the limits of this one.
+        held = replace(
+            self._runs,
+            variables={**self._runs.variables, **gate_variables(self._gate)},
+            timeout_s=2 * self._runs.timeout_s,
+            no_progress_s=None,
+            progress=self._progress,
+            say=lambda _: None,
+        )
+        try:
+            self._found.set_result(_one_of_each(held))
+        except Exception as failed:  # noqa: BLE001  (it is raised where the result is asked for)
+            self._found.set_exception(failed)
+
+    def _progress(self, progress: Progress) -> None:
+        if self._leaving.is_set():
+            raise _Left
+        if math.isnan(self._began):
+            raise _TooEarly
+        if self._runs.progress:
+            self._runs.progress(progress)
+
+    def _open(self, text: str) -> None:
+        written = self._gate.with_suffix(".new")
+        written.write_text(text, encoding="utf-8")
+        written.replace(self._gate)
 
 
 def compile_variables(folder: Path) -> Mapping[str, str]:
@@ -186,7 +278,7 @@ def examine_in_runs(
         if user := invoking_user():
             user.hand_over([Path(folder)])
         runs = _Program(words, asked, compile_variables(Path(folder)), timeout_s, no_progress_s, progress, say)
-        return _examined(runs, load_rules() if rules is None else rules, mine)
+        return _examined(runs, load_rules() if rules is None else rules, mine, Path(folder))
 
 
 def forecasts_of_runs(program: Sequence[str], options: NcuOptions | None = None) -> tuple[Forecast, Forecast]:
@@ -211,10 +303,10 @@ def _of_runs(program: Sequence[str], options: NcuOptions) -> tuple[Sequence[str]
     return words, replace(asked, call_stack=CallStacks.PYTHON) if python_only else asked
 
 
-def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) -> Examined:
+def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], folder: Path) -> Examined:
     bare = runs.without_ncu()
     trace = bare.trace if bare else None
-    few = False
+    few, beside = False, None
     if bare and trace:
         few = trace.launches <= FEW and trace.launches * COUNTERS_S <= bare.wall_s
         under_ncu_s = trace.launches * (LAUNCH_S + (COUNTERS_S if few else 0.0))
@@ -222,15 +314,15 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
     if few:
         first, made = runs.profiled("time, calls and counters of {} launches", program_metrics())
     else:
-        first, made = runs.profiled(
-            "time and calls of {} launches", TIME_ALONE, instructions=False, import_source=False
-        )
+        # Where CUPTI's trace has launches, it began after an import at which the hook sets up the wait.
+        beside = _Counters(runs, folder) if trace and trace.launches and not runs.options.no_hook else None
+        first, made = _times(runs, beside)
     seen = Seen(first, owners_of(first, mine))
     remarks = [note.what for note in made.notes] + hook_remark(made, first) + _missing_ranges(made, seen)
     remarks += _missing_gaps(trace, len(first.launches), runs.options)
     if not few and not first.failure:
         try:
-            counted = _one_of_each(runs)
+            counted = beside.result() if beside else _one_of_each(runs)
             seen = with_counters_of(first, counted, mine)
             remarks.append(f"counters are of one launch of each of {len(counted.launches):,} configurations")
         except NcuviewError as failed:
@@ -242,6 +334,21 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
     remark = "; ".join(filter(None, [diagnosis.remark, *remarks]))
     edited = with_source_edits(replace(diagnosis, remark=remark), runs.options.source_folders)
     return Examined(edited, seen.profile, settings_for(made.options))
+
+
+def _times(runs: _Program, beside: _Counters | None) -> tuple[Profile, Profiled]:
+    """The times and calls of all launches; where that fails, the run beside it is stopped."""
+    begin = beside.begin if beside else lambda: None
+    what = "time and calls of {} launches"
+    try:
+        first, made = runs.profiled(what, TIME_ALONE, instructions=False, ended=begin, import_source=False)
+    except BaseException:
+        if beside:
+            beside.leave()
+        raise
+    if first.failure and beside:
+        beside.leave()
+    return first, made
 
 
 def _missing_gaps(trace: KernelTrace | None, launches: int, options: NcuOptions) -> list[str]:
@@ -262,7 +369,7 @@ def _missing_ranges(made: Profiled, seen: Seen) -> list[str]:
 
 def _one_of_each(runs: _Program) -> Profile:
     """One launch of each configuration, with one pass of counters."""
-    return runs.profiled("counters of {} configurations", program_metrics(), **ONE_OF_EACH)[0]
+    return runs.profiled(_WITH_COUNTERS, program_metrics(), **ONE_OF_EACH)[0]
 
 
 def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] = ()) -> Seen:

@@ -1,6 +1,7 @@
-"""The variables that put ncuview's hook into a Python program: for NVTX ranges, or for a trace of its kernels.
+"""The variables that put ncuview's hook into a Python program: for NVTX ranges, a trace of its kernels, or a wait.
 
-``is_python`` says whether a command starts Python; ``nvtx_variables`` and ``trace_variables`` give the environment.
+``is_python`` says whether a command starts Python; ``nvtx_variables``, ``trace_variables`` and ``gate_variables`` give
+the environment.
 The hook is ``hook/sitecustomize.py``, which the program's Python imports as it starts.
 """
 
@@ -46,6 +47,15 @@ def trace_variables(folder: Path, *, only_ranges: bool) -> Mapping[str, str]:
     """
     ranges = {"NCUVIEW_HOOK_RANGES": "1"} if only_ranges else {}
     return {"PYTHONPATH": _path(), "NCUVIEW_HOOK_TRACE": str(folder), **ranges}
+
+
+def gate_variables(gate: Path) -> Mapping[str, str]:
+    """For a wait before the program's first kernel, until another run of the program has ended.
+
+    Args:
+        gate: The file whose appearance ends the wait, written at once; with the text "leave" the program ends.
+    """
+    return {"PYTHONPATH": _path(), "NCUVIEW_HOOK_GATE": str(gate)}
 
 
 def _path() -> str:

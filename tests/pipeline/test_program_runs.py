@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from ncuview.engine.rank import diagnose
 from ncuview.pipeline import program_runs
 from ncuview.profiling.job import Profiled
 from ncuview.profiling.ncu import NcuRun
+from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import CallStacks, FilterMode, NcuOptions
 from ncuview.profiling.passes import TIME_ALONE, program_metrics
 from ncuview.reader.precheck import read_report
@@ -49,6 +52,9 @@ class Runs:
     said: list[str] = field(default_factory=list)
     change: Callable[[int, Profile], Profile] = lambda _, profile: profile
     hooked: bool = False
+    waits: bool = True
+    """Whether the program waits at the gate; otherwise it launches a kernel while the run of times still runs."""
+    went_on: Event = field(default_factory=Event)
 
     def diagnosis(self, **options: Any) -> Diagnosis:
         self.monkeypatch.setattr(program_runs, "profile_program", self._profiled)
@@ -64,11 +70,23 @@ class Runs:
         assert words == ["python3", "app.py"]
         compiled_in = limits.pop("variables")
         assert Path(compiled_in["JAX_COMPILATION_CACHE_DIR"]).is_dir()
+        ended = limits.pop("ended")
+        if held := compiled_in.get("NCUVIEW_HOOK_GATE"):
+            progress = limits.pop("progress")
+            if not self.waits:
+                try:
+                    progress(Progress("k", 0, None, 1.0))
+                finally:
+                    self.went_on.set()
+            if opened(Path(held)) == "leave":
+                raise ProgramFailed("it left")
+        else:
+            assert limits.pop("progress") is None
         only_times = tuple(metrics) == TIME_ALONE
+        assert self.waits or not only_times or self.went_on.wait(20)
         assert limits == {
             "timeout_s": math.inf,
             "no_progress_s": None,
-            "progress": None,
             "instructions": not only_times,
         }
         self.seen.append((tuple(metrics), options))
@@ -85,7 +103,18 @@ class Runs:
             launch: CallStack((Frame("step", "/home/alice/app.py", 10 + launch),)) for launch in range(len(launches))
         }
         made = Profiled((Path("r"),), options, NcuRun(0, "", "", 1, ()), hooked=self.hooked)
+        if not found.failure:
+            ended()
         return replace(found, metrics=found.metrics[collected], call_stacks=stacks if options.call_stack else {}), made
+
+
+def opened(gate: Path) -> str:
+    """What a gate says, once it is open."""
+    ends = time.monotonic() + 20
+    while not gate.exists():
+        assert time.monotonic() < ends, "the gate stays closed"
+        time.sleep(0.005)
+    return gate.read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -110,6 +139,22 @@ def test_time_and_calls_come_first_then_counters_of_each_configuration_then_own_
         "counters of 2 configurations",
         "all metrics of 2 launches",
     ]
+
+
+def test_the_run_of_counters_leaves_where_that_of_times_fails(runs: Runs) -> None:
+    def failing(number: int, profile: Profile) -> Profile:
+        return replace(profile, failure=Failure("ProgramFailed", "it stopped", "", 5)) if number == 1 else profile
+
+    runs.bare, runs.change = FAST_START, failing
+    assert runs.diagnosis().failure
+    assert [metrics for metrics, _ in runs.seen] == [TIME_ALONE]
+
+
+def test_counters_are_of_a_run_of_their_own_where_the_program_does_not_wait(runs: Runs) -> None:
+    runs.bare, runs.waits = FAST_START, False
+    found = runs.diagnosis()
+    assert [len(metrics) for metrics, _ in runs.seen[:2]] == [1, len(program_metrics())]
+    assert "counters are of one launch of each of 2 configurations" in found.remark
 
 
 def test_every_launch_has_its_own_place_and_call_and_the_verdict_of_its_configuration(runs: Runs) -> None:

@@ -15,12 +15,15 @@ import pytest
 from ncuview.profiling import job
 from ncuview.profiling.ncu import run_ncu
 from ncuview.profiling.options import CallStacks, NcuOptions
-from ncuview.profiling.python_hook import is_python, nvtx_variables, trace_variables
+from ncuview.profiling.python_hook import gate_variables, is_python, nvtx_variables, trace_variables
 from tests.profiling.played import BEGUN, DONE, Profile, words_of
 from tests.profiling.test_machine import Machine
 
 TORCH = {
-    "torch/__init__.py": "from torch import autograd",
+    "torch/__init__.py": "from torch import autograd, cuda",
+    "torch/cuda/__init__.py": "def _lazy_init():\n    print('initialised')\nfrom torch.cuda import memory",
+    "torch/cuda/memory.py": "from torch.cuda import _lazy_init",
+    "cupy.py": "",
     "torch/autograd/__init__.py": "from torch.autograd import profiler",
     "torch/autograd/profiler.py": """
 class ProfilerState:
@@ -44,7 +47,7 @@ def _disable_profiler():
     enabled.pop()
 """,
 }
-"""What the hook calls of PyTorch, which allows one profiler for each thread."""
+"""What the hook uses of PyTorch, which allows one profiler for each thread."""
 
 
 @pytest.fixture
@@ -74,6 +77,65 @@ def test_a_profiler_of_the_program_takes_their_place(folder: Path) -> None:
     uses = "p._enable_profiler('own', set()); print(p.enabled); p._disable_profiler();"
     program = f"import torch; from torch.autograd import profiler as p; {uses} {uses}"
     assert ran(folder, program) == "['own']\n['own']\n"
+
+
+IMPORTS = "print('begins', flush=True); import cupy; print('goes on')"
+
+
+def held(folder: Path, gate: Path, program: str = IMPORTS) -> subprocess.Popen[str]:
+    """A program that waits at the gate, and has said before that it begins."""
+    given = gate_variables(gate)
+    path = os.pathsep.join([given["PYTHONPATH"].split(os.pathsep)[0], str(folder)])
+    environment = {**os.environ, **given, "PYTHONPATH": path}
+    begun = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+    assert begun.stdout is not None
+    assert begun.stdout.readline() == "begins\n"
+    return begun
+
+
+INITIALISES = "import torch; print('begins', flush=True); {0}._lazy_init(); {0}._lazy_init(); print('goes on')"
+
+
+@pytest.mark.parametrize(
+    ("program", "after"),
+    [
+        (IMPORTS, "goes on\n"),
+        (INITIALISES.format("torch.cuda"), "initialised\ninitialised\ngoes on\n"),
+        (INITIALISES.format("torch.cuda.memory"), "initialised\ninitialised\ngoes on\n"),
+    ],
+    ids=["after an import", "as CUDA is initialised", "by another module"],
+)
+def test_a_program_waits_before_its_first_kernel_until_the_gate_opens(
+    folder: Path, tmp_path: Path, program: str, after: str
+) -> None:
+    gate = tmp_path / "gate"
+    with held(folder, gate, program) as begun:
+        with pytest.raises(subprocess.TimeoutExpired):
+            begun.wait(0.5)
+        gate.write_text("go on")
+        assert begun.communicate(timeout=20)[0] == after
+
+
+def test_a_pytorch_that_initialises_cuda_elsewhere_waits_after_its_import(folder: Path, tmp_path: Path) -> None:
+    (folder / "torch/cuda/__init__.py").write_text("")
+    gate = tmp_path / "gate"
+    with held(folder, gate, "print('begins', flush=True); import torch; print('goes on')") as begun:
+        with pytest.raises(subprocess.TimeoutExpired):
+            begun.wait(0.5)
+        gate.write_text("go on")
+        assert begun.communicate(timeout=20)[0] == "goes on\n"
+
+
+def test_a_program_that_nobody_needs_leaves(folder: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gates" / "gate"
+    gate.parent.mkdir()
+    with held(folder, gate) as begun:
+        gate.write_text("leave")
+        assert (begun.communicate(timeout=20)[0], begun.returncode) == ("", 1)
+    gate.unlink()
+    with held(folder, gate) as begun:
+        gate.parent.rmdir()
+        assert (begun.communicate(timeout=20)[0], begun.returncode) == ("", 1)
 
 
 def test_the_ranges_end_before_the_process(folder: Path) -> None:

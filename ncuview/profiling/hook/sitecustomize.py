@@ -1,4 +1,4 @@
-"""What ncuview adds to a Python program that it runs: ranges that name forward lines, or a trace of its kernels.
+"""What ncuview adds to a Python program that it runs: ranges that name forward lines, its kernels' times, or a wait.
 
 Python imports a ``sitecustomize`` that it finds on its path as it starts; ``ncuview.profiling.python_hook`` puts this
 folder first there. The program's own ``sitecustomize`` runs as without it. This file runs in the user's Python, from
@@ -7,6 +7,8 @@ folder first there. The program's own ``sitecustomize`` runs as without it. This
 Variables:
     NCUVIEW_HOOK_NVTX: PyTorch's operators and autograd nodes become NVTX ranges.
     NCUVIEW_HOOK_TRACE: The folder that ``ncuview_kernel_trace`` writes the times of the kernels of this process into.
+    NCUVIEW_HOOK_GATE: A file. Before its first kernel the program waits until it is there, and ends where it says
+        "leave".
     NCUVIEW_HOOK_DEBUG: Errors are named on stderr, one line each.
 """
 
@@ -121,12 +123,49 @@ def _trace() -> None:
     ncuview_kernel_trace.start(os.environ["NCUVIEW_HOOK_TRACE"])
 
 
+def _wait() -> None:
+    """Wait for another run of the program to end; without those who would end the wait the program ends."""
+    import time
+
+    gate, parent = os.environ["NCUVIEW_HOOK_GATE"], os.getppid()
+    while not os.path.exists(gate):
+        if os.getppid() != parent or not os.path.isdir(os.path.dirname(gate)):
+            os._exit(1)
+        time.sleep(0.02)
+    with open(gate, encoding="utf-8") as file:
+        if file.read() == "leave":
+            os._exit(1)
+
+
+def _wait_for_cuda() -> None:
+    """Wait when PyTorch initialises CUDA: it launches nothing before, and most of a program's imports are done."""
+    from torch import cuda
+
+    initialise = getattr(cuda, "_lazy_init", None)
+    if initialise is None:
+        _wait()
+        return
+    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "torch"]
+    holders: list[Any] = [each for each in modules if vars(each).get("_lazy_init") is initialise]
+
+    def wait_and_initialise(*arguments: Any, **named: Any) -> Any:
+        for each in holders:
+            each._lazy_init = initialise
+        _wait()
+        return initialise(*arguments, **named)
+
+    for each in holders:
+        each._lazy_init = wait_and_initialise
+
+
 def _install() -> None:
     actions: dict[str, Callable[[], None]] = {}
     if os.environ.get("NCUVIEW_HOOK_NVTX"):
         actions["torch"] = _emit_nvtx
     if os.environ.get("NCUVIEW_HOOK_TRACE"):
         actions.update(dict.fromkeys(_WITH_KERNELS, _trace))
+    if os.environ.get("NCUVIEW_HOOK_GATE"):
+        actions.update({**dict.fromkeys(_WITH_KERNELS, _wait), "torch": _wait_for_cuda})
     if actions:
         sys.meta_path.insert(0, _AfterImport(actions))
 
