@@ -48,7 +48,15 @@ from ncuview.records.trial import Attempt, Trial
 from ncuview.trial.cases import Build
 from ncuview.trial.kernel_files import Judged, KernelFileBench, Tools
 from ncuview.trial.program_source import definitions_in, importers_of, placed, source_of
-from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
+from ncuview.trial.programs import (
+    ProgramBench,
+    ProgramTarget,
+    ProgramTools,
+    built_copy,
+    is_named,
+    plain_name,
+    traced_by,
+)
 from ncuview.trial.sanitizer import OPTIONS, Printed
 from ncuview.trial.scratch import run_in, state_of
 from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, search
@@ -320,11 +328,13 @@ def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> Pr
 
         return _with_counters(profiled, remarks)
 
-    def sanitizer(tool: str, folder: Path, program: Sequence[str]) -> Printed:
+    def sanitizer(tool: str, folder: Path, program: Sequence[str], kernel: str) -> Printed:
         found = find_sanitizer()
         if found is None:
             return Printed("no compute-sanitizer here", ended=False)
-        ran = run_in(folder, [str(found), "--tool", tool, *OPTIONS, *program], _JOB_S)
+        # The kernels that the edit leaves as they are would take most of the time.
+        only = ("--kernel-name", f"kns={plain_name(kernel)}")
+        ran = run_in(folder, [str(found), "--tool", tool, *OPTIONS, *only, *program], _JOB_S)
         return Printed((ran.output + ran.errors).decode("utf-8", "replace"), not ran.failure)
 
     def code_of(folder: Path, program: Sequence[str], kernel: str) -> KernelCode:

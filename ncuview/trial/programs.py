@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from ncuview.base.errors import NcuviewError, ProgramFailed
-from ncuview.catalogue.launcher.ratios import FIRST_LOOK, LOOKS, ratio_of
+from ncuview.catalogue.launcher.ratios import FEW, FIRST_LOOK, LOOKS, ratio_of
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
@@ -36,8 +36,8 @@ from ncuview.trial.work import Counted, dropped, once, uncounted
 _BUILD_S = 600.0
 _RUNS_ALONE = 3
 """Of the original, for its time alone."""
-_MOST_RUNS = 20
-"""Of each version for its times: a program is more than a launch."""
+_LOOKS = (FIRST_LOOK, FEW, *LOOKS[:2])
+"""Runs of each version after which its times are looked at: a program is more than a launch."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class ProgramTools:
     """Runs a program in a folder, at most so many seconds, with the times of its kernels."""
     judge: Callable[[Path, Sequence[str], str], LaunchDiagnosis | None]
     """Profiles a kernel of a program in a folder: its longest launch; None where counters cannot be read."""
-    sanitizer: Callable[[str, Path, Sequence[str]], Printed]
-    """Runs a program in a folder under a tool of compute-sanitizer."""
+    sanitizer: Callable[[str, Path, Sequence[str], str], Printed]
+    """Runs a program in a folder under a tool of compute-sanitizer, which looks at one kernel."""
     code_of: Callable[[Path, Sequence[str], str], KernelCode]
     """The machine code of a kernel in a program; raises ToolError where there is none."""
     count: Callable[[Path, Sequence[str], str], Counted | None]
@@ -118,7 +118,7 @@ class ProgramBench:
         self._counted = once(counted, lambda version: version.folder)
 
         def sanitized(tool: str, version: ProgramVersion) -> Printed:
-            return tools.sanitizer(tool, version.folder, target.program)
+            return tools.sanitizer(tool, version.folder, target.program, target.kernel)
 
         self._sanitizer = remembered(sanitized, lambda version: version.folder)
 
@@ -146,16 +146,15 @@ class ProgramBench:
     def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
         """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
-        A version beside itself is run once for both, and a few times only. Of another one the first look is whether it
-        gains at all.
+        A version beside itself is run once for both, and a few times only. Of another one enough is known as soon as it
+        gains for sure, or cannot gain.
 
         Raises:
             NotTimed: A run failed, or launches are missing.
         """
         ends = time.monotonic() + self._target.timing_s
         times: dict[int, list[float]] = {0: [], 1: []}
-        looks = [_RUNS_ALONE] if after is before else [FIRST_LOOK, *(each for each in LOOKS if each <= _MOST_RUNS)]
-        for look in looks:
+        for look in [_RUNS_ALONE] if after is before else _LOOKS:
             while len(times[1]) < look and (time.monotonic() < ends or not times[1]):
                 # Every other round goes the other way, so that no version always has the same predecessor.
                 turns = [(0, before), (1, after)][: 1 if after is before else 2]
@@ -164,7 +163,7 @@ class ProgramBench:
                 if after is before:
                     times[1].append(times[0][-1])
             ratio = ratio_of(times[0], times[1])
-            if len(times[1]) < look or ratio.precise or ratio.high < LEAST_GAIN:
+            if len(times[1]) < look or ratio.precise or ratio.high < LEAST_GAIN or ratio.low >= LEAST_GAIN:
                 break
         return judged_times(times[0], times[1])
 
@@ -309,9 +308,14 @@ def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, byte
 _CHECK_OF: Mapping[str, Check] = {"memcheck": "memcheck", "racecheck": "racecheck", "synccheck": "synccheck"}
 
 
+def plain_name(kernel: str) -> str:
+    """A kernel's name without namespaces and template arguments."""
+    return kernel.partition("<")[0].rpartition("::")[2]
+
+
 def is_named(mangled: str, kernel: str) -> bool:
     """Whether a mangled name is that of a kernel, in any namespace and with any template arguments."""
-    plain = kernel.partition("<")[0].rpartition("::")[2]
+    plain = plain_name(kernel)
     return mangled == plain or re.search(rf"(?<!\d){len(plain)}{re.escape(plain)}", mangled) is not None
 
 

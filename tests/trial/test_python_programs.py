@@ -118,7 +118,7 @@ def judge(_: Path, __: Sequence[str], ___: str) -> LaunchDiagnosis | None:
     return None
 
 
-def sanitizer(tool: str, _: Path, __: Sequence[str]) -> Printed:
+def sanitizer(tool: str, _: Path, __: Sequence[str], kernel: str) -> Printed:
     summary = {"racecheck": "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"}
     said = summary.get(tool, "ERROR SUMMARY: 0 errors")
     return Printed(f"========= COMPUTE-SANITIZER\n========= {said}\n", ended=True)

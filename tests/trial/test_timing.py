@@ -56,8 +56,9 @@ def test_exact_times_give_the_ratio(gain: float, count: int) -> None:
 
 
 def test_few_rounds_are_unclear() -> None:
-    timing = judged([2000.0] * 5, [1000.0] * 5)
-    assert (timing.outcome, timing.rounds) == ("unclear", 5)
+    timing = judged([2000.0] * 4, [1000.0] * 4)
+    assert (timing.outcome, timing.rounds) == ("unclear", 4)
+    assert judged([2000.0] * 5, [1000.0] * 5).outcome == "faster"
 
 
 def test_a_wide_interval_around_1_is_unclear_and_a_narrow_one_the_same() -> None:
@@ -74,7 +75,7 @@ def test_less_than_the_hardware_allows_is_no_gain() -> None:
 
 
 def test_few_rounds_say_what_they_can() -> None:
-    few = judged([1.2] * 3, [1.0] * 3)
+    few = judged([1.2] * 2, [1.0] * 2)
     assert (few.outcome, few.reason) == ("unclear", "too few runs to tell 1.200x from the noise")
-    some = judged([1.01, 1.0, 1.0, 0.99, 1.0], [1.0] * 5)
+    some = judged([1.01, 1.0, 0.99], [1.0] * 3)
     assert (some.outcome, some.reason) == ("unclear", "the difference is inside the noise: 1.010x at most")
