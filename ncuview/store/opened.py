@@ -19,7 +19,7 @@ from weakref import finalize
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
 from ncuview.store.batches import FILE_ENDING, Added, Batch, Contents, File, contents_of
 from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
-from ncuview.store.schema import TABLE, TableName, arrow_schema
+from ncuview.store.schema import SQL_TYPES, TABLE, TableName
 from ncuview.store.series import SINCE, with_series
 from ncuview.store.versions import upgraded
 
@@ -59,10 +59,7 @@ class Store:
 
     def _make_views(self, place: Place) -> None:
         for table in TABLE:
-            query = _query(place, self._contents, table)
-            if query is None:
-                self.connection.register(f"no_{table}", arrow_schema(TABLE[table]).empty_table())
-                query = f"SELECT * FROM no_{table}"  # noqa: S608  (a name of the closed list of tables)
+            query = _query(place, self._contents, table) or _no_rows(table)
             self.connection.execute(f"CREATE VIEW {table} AS {query}")
         self.connection.execute(_questions())
 
@@ -213,6 +210,11 @@ def _query(place: Place, contents: Contents, table: TableName) -> str | None:
     query = " UNION ALL BY NAME ".join(f"({part})" for part in parts) or None
     older = table == "launches" and any(version < SINCE for version, _, _ in together)
     return with_series(query) if query and older else query
+
+
+def _no_rows(table: TableName) -> str:
+    columns = (f"NULL::{SQL_TYPES[column.type]} AS {column.name}" for column in TABLE[table].columns)
+    return f"SELECT {', '.join(columns)} WHERE false"
 
 
 def _files(contents: Contents, table: TableName) -> Iterator[tuple[Batch, File]]:

@@ -35,6 +35,18 @@ TYPES: dict[Type, str] = {
     "texts": "a map of strings to strings",
 }
 """What each type is in Arrow."""
+SQL_TYPES: dict[Type, str] = {
+    "text": "VARCHAR",
+    "word": "VARCHAR",
+    "count": "INTEGER",
+    "id": "BIGINT",
+    "number": "DOUBLE",
+    "flag": "BOOLEAN",
+    "time": "TIMESTAMP WITH TIME ZONE",
+    "numbers": "MAP(VARCHAR, DOUBLE)",
+    "texts": "MAP(VARCHAR, VARCHAR)",
+}
+"""What DuckDB makes of each type."""
 TableName = Literal["reports", "launches", "metrics", "findings", "lines", "calls"]
 
 

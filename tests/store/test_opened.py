@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -236,3 +237,15 @@ def test_the_views_of_questions_are_there_after_opening(place: Place) -> None:
     assert len(found) == 1
     with pytest.raises(UsageError, match="changes nothing"):
         answer(place, "CREATE VIEW top_kernels AS SELECT 1")
+
+
+@pytest.mark.parametrize("table", schema.TABLES, ids=lambda each: each.name)
+def test_a_table_without_rows_has_the_types_of_one_with_rows(table: schema.Table, tmp_path: Path) -> None:
+    file = tmp_path / "some.parquet"
+    pq.write_table(schema.arrow_schema(table).empty_table(), file)
+    connection = duckdb.connect()
+    some, none = (
+        connection.sql(f"DESCRIBE {query}").fetchall()
+        for query in (f"SELECT * FROM read_parquet('{file}')", opened._no_rows(table.name))
+    )
+    assert none == some
