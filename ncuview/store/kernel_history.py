@@ -224,13 +224,14 @@ class _Launches:
     def _series(self, found: Sequence[AtPoint]) -> dict[Series, list[AtPoint]]:
         """The points of each series, in the order of their reports; launches without a time are in none."""
         now = dict(self.renamed)
-        series: defaultdict[Series, list[AtPoint]] = defaultdict(list)
+        together: defaultdict[tuple[Any, ...], list[AtPoint]] = defaultdict(list)
         for at in found:
             if at.launches:
-                clock, cache, replay, gpu, _, _, *sizes = at.key
-                grid, block = _shape(sizes[:3]), _shape(sizes[3:6])
-                of = Series(Settings(clock, cache, replay), gpu, now.get(at.name, at.name), grid, block)
-                series[of].append(at)
+                together[at.key[: -len(Point._fields)]].append(at)
+        series: defaultdict[Series, list[AtPoint]] = defaultdict(list)
+        for (clock, cache, replay, gpu, _, _, *sizes), points in together.items():
+            name, grid, block = points[0].name, _shape(sizes[:3]), _shape(sizes[3:])
+            series[Series(Settings(clock, cache, replay), gpu, now.get(name, name), grid, block)] += points
         for points in series.values():
             points.sort(key=lambda at: (at.created is None, at.created, str(at.point.point)))
         return dict(sorted(series.items(), key=lambda item: str(item[0])))
