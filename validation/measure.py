@@ -4,8 +4,8 @@
 
 Each program first runs alone and checks its own results. The reports hold planned metrics only, scrubbed; with
 ``--vendor`` the programs are profiled once more with ``--set full``: the estimates of NVIDIA's rules are written to
-``PROGRAM.vendor.json``, and the report, scrubbed, to ``full/PROGRAM.ncu-repz`` for validation/full_sets.py. Needs a
-GPU, ncu and nvcc.
+``PROGRAM.vendor.json``, and the report, scrubbed, to ``full/PROGRAM.ncu-repz`` for validation/full_sets.py. Where a
+program fails, the others are profiled, and the exit code is 1. Needs a GPU, ncu and nvcc.
 """
 
 from __future__ import annotations
@@ -42,11 +42,25 @@ def main(
     """Run and profile one program after the other, while others are compiled and reports scrubbed."""
     out.mkdir(parents=True, exist_ok=True)
     chosen = [sources()[name] for name in programs or sources()]
+    scrubbed: list[Future[Any]] = []
+    failed = False
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        for program in filter(None, pool.map(partial(compiled, folder=Path(folder)), chosen)):
+        for program in pool.map(partial(compiled, folder=Path(folder)), chosen):
+            if program is None:
+                failed = True
+                continue
             started = time.monotonic()
-            said = _profiled(program, out, pool, vendor=vendor)
+            try:
+                scrubbed.append(pool.submit(_scrub, *_profiled(program, out, vendor=vendor)))
+                said = "profiled"
+            except _Failed as failure:
+                said, failed = str(failure), True
             print(f"{program.name}: {said}, {time.monotonic() - started:.1f} s", flush=True)
+    for each in scrubbed:
+        if error := each.exception():
+            print(f"scrub FAILED: {error}", flush=True)
+            failed = True
+    raise typer.Exit(int(failed))
 
 
 def compiled(source: Path, folder: Path, *options: str) -> Path | None:
@@ -61,34 +75,35 @@ def compiled(source: Path, folder: Path, *options: str) -> Path | None:
     return program
 
 
-def _profiled(program: Path, out: Path, pool: ThreadPoolExecutor, *, vendor: bool) -> str:
+class _Failed(Exception):
+    """A program failed, or its profile; the text says how."""
+
+
+def _profiled(program: Path, out: Path, *, vendor: bool) -> tuple[Path, Path]:
+    """The report of a program, and where it is kept once it is scrubbed.
+
+    Raises:
+        _Failed: The program does not run, or ncu fails.
+    """
     alone = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=60)
     if alone.returncode:
-        return f"WRONG ({alone.returncode}): {alone.stdout[-500:]} {alone.stderr[-500:]}"
+        raise _Failed(f"WRONG ({alone.returncode}): {alone.stdout[-500:]} {alone.stderr[-500:]}")
     metrics = metrics_for(load_rules())
     raw = program.with_suffix(".ncu-rep")
-    failed = _run(ncu_command(ncu_here(), metrics, raw, [str(program)], NcuOptions(kernel_name=MEASURED)))
-    if failed:
-        return failed
-    pool.submit(
-        scrub, raw, out / f"{program.name}.ncu-repz", keep=partial(belongs_in_recording, planned=frozenset(metrics))
-    ).add_done_callback(_raised)
+    _run(ncu_command(ncu_here(), metrics, raw, [str(program)], NcuOptions(kernel_name=MEASURED)))
     if vendor:
         full = program.with_name(f"{program.name}-full.ncu-rep")
         command = ncu_command(ncu_here(), metrics, full, [str(program)], NcuOptions(kernel_name=MEASURED))
         options = [option for option in command if not option.startswith(("--metrics", "--apply-rules"))]
-        failed = _run([options[0], *FULL, *options[1:]])
-        if failed:
-            return failed
+        _run([options[0], *FULL, *options[1:]])
         (out / "full").mkdir(exist_ok=True)
         scrub(full, out / "full" / f"{program.name}.ncu-repz", keep=lambda _: True)
         (out / f"{program.name}.vendor.json").write_text(json.dumps(_vendor(full), indent=1), encoding="utf-8")
-    return "profiled"
+    return raw, out / f"{program.name}.ncu-repz"
 
 
-def _raised(scrubbed: Future[Any]) -> None:
-    if error := scrubbed.exception():
-        print(f"scrub FAILED: {error}", flush=True)
+def _scrub(report: Path, kept: Path) -> None:
+    scrub(report, kept, keep=partial(belongs_in_recording, planned=frozenset(metrics_for(load_rules()))))
 
 
 def ncu_here() -> Path:
@@ -99,9 +114,10 @@ def ncu_here() -> Path:
     return Path(ncu)
 
 
-def _run(command: list[str]) -> str:
+def _run(command: list[str]) -> None:
     ended = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False, timeout=400)
-    return f"ncu FAILED ({ended.returncode}): {ended.stdout[-800:]} {ended.stderr[-800:]}" if ended.returncode else ""
+    if ended.returncode:
+        raise _Failed(f"ncu FAILED ({ended.returncode}): {ended.stdout[-800:]} {ended.stderr[-800:]}")
 
 
 def _vendor(report: Path) -> list[dict[str, Any]]:

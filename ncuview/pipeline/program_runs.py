@@ -19,21 +19,22 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from ncuview.base.errors import GpuNotFound, NcuNotFound, NcuviewError
 from ncuview.base.figures import duration
+from ncuview.base.log import LOG
 from ncuview.engine.first_look import SecondLook, joined, second_look
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rank import diagnose as rank
 from ncuview.engine.rule_file import load_rules
 from ncuview.pipeline.examine import Examined, ProgressCallback, hook_remark, settings_for, with_source_edits
+from ncuview.pipeline.held_run import HeldRun, Left
 from ncuview.pipeline.profiled import profile_program
 from ncuview.pipeline.without_gpu import with_ways_on
 from ncuview.profiling.bare_run import run_bare
@@ -44,7 +45,6 @@ from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import CallStacks, FilterMode, KernelNameBase, NcuOptions
 from ncuview.profiling.passes import COUNTERS_S, LAUNCH_S, TIME_ALONE, Forecast, forecast, program_metrics
 from ncuview.profiling.privileges import invoking_user
-from ncuview.profiling.python_hook import gate_variables
 from ncuview.profiling.runner import NO_PROGRESS_S
 from ncuview.profiling.sampling import (
     ExecutionConfiguration,
@@ -82,6 +82,8 @@ ONE_OF_EACH: Mapping[str, Any] = {
 
 
 _WITH_COUNTERS = "counters of {} configurations"
+_SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
+"""What torchrun, MPI and SLURM name the number of processes."""
 
 
 class Seen(NamedTuple):
@@ -145,82 +147,6 @@ class _Program:
         )
         self.say(f"{what.format(f'{len(found.launches):,}')}: {_seconds(time.monotonic() - started)}")
         return found, made
-
-
-class _Left(Exception):
-    """The run of counters is stopped."""
-
-
-class _TooEarly(Exception):
-    """The run of counters launched a kernel while that of times used the GPU."""
-
-
-class _Counters:
-    """The run of counters beside that of times: the program waits before its first kernel until ``begin``.
-
-    A program that launches kernels without that wait is stopped at the first, and run again after the other.
-    """
-
-    def __init__(self, runs: _Program, folder: Path) -> None:
-        self._runs, self._gate, self._leaving = runs, folder / "gate", Event()
-        self._began = math.nan
-        self._found: Future[Profile] = Future()
-        # Of an interrupted process no thread is waited for: the guard of its run ends that.
-        Thread(target=self._run, daemon=True).start()
-
-    def begin(self) -> None:
-        """Let the program go on: no other run of it uses the GPU."""
-        self._began = time.monotonic()
-        self._open("go on")
-
-    def leave(self) -> None:
-        """Stop the run, which is not needed."""
-        self._leaving.set()
-        self._open("leave")
-
-    def result(self) -> Profile:
-        """One launch of each configuration, once the run has ended.
-
-        Raises:
-            NcuviewError: The run failed.
-        """
-        try:
-            found = self._found.result()
-        except _TooEarly:
-            return _one_of_each(self._runs)
-        finally:
-            self._leaving.set()  # where the user interrupts the wait
-        what = _WITH_COUNTERS.format(f"{len(found.launches):,}")
-        self._runs.say(f"{what}: {_seconds(time.monotonic() - self._began)}")
-        return found
-
-    def _run(self) -> None:
-        # The wait, at most as long as the other run may take, counts to the limits of this one.
-        held = replace(
-            self._runs,
-            variables={**self._runs.variables, **gate_variables(self._gate)},
-            timeout_s=2 * self._runs.timeout_s,
-            no_progress_s=None,
-            progress=self._progress,
-            say=lambda _: None,
-        )
-        try:
-            self._found.set_result(_one_of_each(held))
-        except Exception as failed:  # noqa: BLE001  (it is raised where the result is asked for)
-            self._found.set_exception(failed)
-
-    def _progress(self, progress: Progress) -> None:
-        if self._leaving.is_set():
-            raise _Left
-        if math.isnan(self._began):
-            raise _TooEarly
-        if self._runs.progress:
-            self._runs.progress(progress)
-
-    def _open(self, text: str) -> None:
-        written = self._gate.with_suffix(".new")
-        written.write_text(text, encoding="utf-8")
-        written.replace(self._gate)
 
 
 def compile_variables(folder: Path) -> Mapping[str, str]:
@@ -306,7 +232,7 @@ def _of_runs(program: Sequence[str], options: NcuOptions) -> tuple[Sequence[str]
 def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], folder: Path) -> Examined:
     bare = runs.without_ncu()
     trace = bare.trace if bare else None
-    few, beside = False, None
+    few, held = False, None
     if bare and trace:
         few = trace.launches <= FEW and trace.launches * COUNTERS_S <= bare.wall_s
         under_ncu_s = trace.launches * (LAUNCH_S + (COUNTERS_S if few else 0.0))
@@ -315,14 +241,14 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], fo
         first, made = runs.profiled("time, calls and counters of {} launches", program_metrics())
     else:
         # Where CUPTI's trace has launches, it began after an import at which the hook sets up the wait.
-        beside = _Counters(runs, folder) if trace and trace.launches and not runs.options.no_hook else None
-        first, made = _times(runs, beside)
+        waits = trace and trace.launches and not runs.options.no_hook and not _is_a_rank()
+        first, made, held = _times(runs, _held_counters(runs, folder) if waits else None)
     seen = Seen(first, owners_of(first, mine))
     remarks = [note.what for note in made.notes] + hook_remark(made, first) + _missing_ranges(made, seen)
     remarks += _missing_gaps(trace, len(first.launches), runs.options)
     if not few and not first.failure:
         try:
-            counted = beside.result() if beside else _one_of_each(runs)
+            counted = _counters(runs, held)
             seen = with_counters_of(first, counted, mine)
             remarks.append(f"counters are of one launch of each of {len(counted.launches):,} configurations")
         except NcuviewError as failed:
@@ -336,19 +262,69 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], fo
     return Examined(edited, seen.profile, settings_for(made.options))
 
 
-def _times(runs: _Program, beside: _Counters | None) -> tuple[Profile, Profiled]:
-    """The times and calls of all launches; where that fails, the run beside it is stopped."""
-    begin = beside.begin if beside else lambda: None
-    what = "time and calls of {} launches"
+def _times(runs: _Program, held: HeldRun | None) -> tuple[Profile, Profiled, HeldRun | None]:
+    """The times and calls of all launches, and the run that waits for that.
+
+    Two runs may want the same port or file: where that of times fails, the other is stopped, and it is made again.
+    """
+    timed = partial(runs.profiled, "time and calls of {} launches", TIME_ALONE, instructions=False, import_source=False)
+    if held is None:
+        return *timed(), None
     try:
-        first, made = runs.profiled(what, TIME_ALONE, instructions=False, ended=begin, import_source=False)
+        first, made = timed(ended=held.begin)
+        if not first.failure:
+            return first, made, held
+    except NcuviewError as failed:
+        LOG.info("the run of times is made again, alone: %s", failed)
     except BaseException:
-        if beside:
-            beside.leave()
+        held.leave()
         raise
-    if first.failure and beside:
-        beside.leave()
-    return first, made
+    held.gone()
+    return *timed(), None
+
+
+def _held_counters(runs: _Program, folder: Path) -> HeldRun:
+    def start(variables: Mapping[str, str], progress: Callable[[Progress], None]) -> Profile:
+        def also_shown(done: Progress) -> None:
+            progress(done)
+            if runs.progress:
+                runs.progress(done)
+
+        # The wait, at most as long as the other run may take, counts to the limits of this one.
+        return _one_of_each(
+            replace(
+                runs,
+                variables={**runs.variables, **variables},
+                timeout_s=2 * runs.timeout_s,
+                no_progress_s=None,
+                progress=also_shown,
+                say=lambda _: None,
+            )
+        )
+
+    return HeldRun(folder, start)
+
+
+def _counters(runs: _Program, held: HeldRun | None) -> Profile:
+    """One launch of each configuration with its counters, from the held run unless that failed.
+
+    Raises:
+        NcuviewError: The run failed.
+    """
+    if held:
+        try:
+            found = held.result()
+        except (Left, NcuviewError) as failed:
+            LOG.info("the run of counters is made again, alone: %s", failed)
+        else:
+            runs.say(f"{_WITH_COUNTERS.format(f'{len(found.launches):,}')}: {_seconds(held.seconds)}")
+            return found
+    return _one_of_each(runs)
+
+
+def _is_a_rank() -> bool:
+    """Whether a launcher of several processes started this one: two runs of a rank would join the same group."""
+    return any(os.environ.get(name, "1") not in {"", "0", "1"} for name in _SIZES)
 
 
 def _missing_gaps(trace: KernelTrace | None, launches: int, options: NcuOptions) -> list[str]:

@@ -54,6 +54,8 @@ class Runs:
     hooked: bool = False
     waits: bool = True
     """Whether the program waits at the gate; otherwise it launches a kernel while the run of times still runs."""
+    held: bool = True
+    """Whether a run may wait at a gate."""
     went_on: Event = field(default_factory=Event)
 
     def diagnosis(self, **options: Any) -> Diagnosis:
@@ -72,6 +74,7 @@ class Runs:
         assert Path(compiled_in["JAX_COMPILATION_CACHE_DIR"]).is_dir()
         ended = limits.pop("ended")
         if held := compiled_in.get("NCUVIEW_HOOK_GATE"):
+            assert self.held
             progress = limits.pop("progress")
             if not self.waits:
                 try:
@@ -141,13 +144,30 @@ def test_time_and_calls_come_first_then_counters_of_each_configuration_then_own_
     ]
 
 
-def test_the_run_of_counters_leaves_where_that_of_times_fails(runs: Runs) -> None:
-    def failing(number: int, profile: Profile) -> Profile:
-        return replace(profile, failure=Failure("ProgramFailed", "it stopped", "", 5)) if number == 1 else profile
+def failing(*numbers: int) -> Callable[[int, Profile], Profile]:
+    """The runs with these numbers fail after their launches."""
+    failure = Failure("ProgramFailed", "it stopped", "", 5)
+    return lambda number, profile: replace(profile, failure=failure) if number in numbers else profile
 
-    runs.bare, runs.change = FAST_START, failing
+
+def test_where_the_run_of_times_fails_that_of_counters_leaves_and_it_is_made_again(runs: Runs) -> None:
+    runs.bare, runs.change = FAST_START, failing(1)
+    assert not runs.diagnosis().failure
+    assert [metrics for metrics, _ in runs.seen[:3]] == [TIME_ALONE, TIME_ALONE, tuple(program_metrics())]
+
+
+def test_a_program_that_fails_alone_as_well_has_failed(runs: Runs) -> None:
+    runs.bare, runs.change = FAST_START, failing(1, 2)
     assert runs.diagnosis().failure
-    assert [metrics for metrics, _ in runs.seen] == [TIME_ALONE]
+    assert [metrics for metrics, _ in runs.seen] == [TIME_ALONE, TIME_ALONE]
+
+
+@pytest.mark.parametrize("size", ["WORLD_SIZE", "SLURM_NTASKS"])
+def test_the_runs_of_a_rank_are_made_one_after_the_other(runs: Runs, size: str) -> None:
+    runs.monkeypatch.setenv(size, "2")
+    runs.bare, runs.held = FAST_START, False
+    runs.diagnosis()
+    assert [len(metrics) for metrics, _ in runs.seen[:2]] == [1, len(program_metrics())]
 
 
 def test_counters_are_of_a_run_of_their_own_where_the_program_does_not_wait(runs: Runs) -> None:
