@@ -25,9 +25,8 @@ from ncuview.sass.cfg import Loop, innermost_loop, loops
 from ncuview.sass.code import positions_of
 from ncuview.sass.instruction import Instruction
 from ncuview.trial.ablations import KINDS, Ablation
+from ncuview.trial.timing import LEAST_GAIN
 
-WITHDRAWN_BELOW = 1.05
-"""A gain that lies inside the spread between runs, 5 % on an H200."""
 _LEFT = 0.9
 """The least share of the work in the machine code that must be left: nvcc copies and joins a few instructions where
 only addresses differ, and removes all of it where a result is unused."""
@@ -420,10 +419,10 @@ def judged(
         return NoStatement(f"The time is not believed: {failed.why}.")
     if why := failed.why or KINDS[kind].only_the_waste:
         # The variant is slower than one without the waste alone, or the cure is more than the end of the waste.
-        if measured.low < WITHDRAWN_BELOW:
+        if measured.low < LEAST_GAIN:
             return NoStatement(f"The gain of {factor(measured.best)} ({measured.bounds}) is no bound: {why}.")
         return MeasuredBound("at least", measured, replace(finding, grade="measured"))
-    if measured.high < WITHDRAWN_BELOW:
+    if measured.high < LEAST_GAIN:
         return Withdrawn(f"Without this waste the kernel is {factor(measured.best)} as fast ({measured.bounds}).")
     predicted = finding.predicted_speedup
     capped = Gain(*(min(one, measured.high) for one in (predicted.low, predicted.best, predicted.high)))

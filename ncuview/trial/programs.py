@@ -26,8 +26,8 @@ from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.lanes import missing_lanes, new_mask
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
 from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
-from ncuview.trial.search import LEAST_GAIN, NotBuilt, NotTimed, gain_of
-from ncuview.trial.timing import Timing
+from ncuview.trial.search import NotBuilt, NotTimed, gain_of
+from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
 from ncuview.trial.verify import Check, Verification

@@ -21,12 +21,9 @@ from ncuview.patch.tile_shapes import shapes_of
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Attempt, Bound
 from ncuview.trial.space import REGISTERS, space_of
-from ncuview.trial.timing import Timing
+from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.tuning import tune
 from ncuview.trial.verify import Verification
-
-LEAST_GAIN = 1.02
-"""The interval of the measured gain of a change must begin here. Assumed: less is not worth its lines."""
 
 _LEAST = 1e-6
 """Where there were too few rounds for an interval."""

@@ -13,6 +13,9 @@ from typing import Literal
 
 from ncuview.catalogue.launcher.ratios import Ratio, ratio_of
 
+LEAST_GAIN = 1.05
+"""A smaller gain lies inside the spread between runs, 5 % on an H200. A change is kept where the interval of its gain
+begins here or above; a finding is withdrawn where that of its ablation ends below."""
 Outcome = Literal["faster", "slower", "same", "unclear", "impossible"]
 """``same``: the interval holds 1 and is narrow; ``unclear``: it is wide. ``impossible``: below the floor."""
 
