@@ -7,6 +7,7 @@ Sizes are in bytes of UTF-8, and in tokens of the tokenizer of GPT-3, whose voca
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 from collections.abc import Iterator, Sequence
@@ -23,8 +24,10 @@ from ncuview.render.document import as_json
 from ncuview.render.views import LARGEST, MOST_BYTES, brief, view, view_json
 from ncuview.render.views.places import place_of
 from validation.cases import Case, Judged, diagnosed, of_programs
-from validation.labelled import ELSEWHERE, REPORTS, sources
+from validation.labelled import ELSEWHERE, HERE, REPORTS, sources
 
+DETAILS = HERE / "details.json"
+"""Kernel -> the bytes of the page, by details_bytes.py."""
 SEED = 33
 LAUNCHES = 60
 _VIEWS = ("skeleton", "launch", "finding")
@@ -45,7 +48,8 @@ launch and once about the complete report. *Change*: the line of the launch name
 accepts, and that gained 1.10x or more. *Line*: with its source line, or the launch or its copies where it is about
 these; labels name no line, so that it is the one of the diagnosis. *Check*: with what a new profile must show, not cut.
 What the diagnosis does not advise is in no answer: the last two columns say how often the labelled change is its first
-advice, and how often any.
+advice, and how often any. *Bytes* are the median and the largest of the complete answer. Beside them stands what
+`ncu --page details` prints of the same launches: one launch, profiled on an H200 with `--set full` and NVIDIA's rules.
 
 """
 
@@ -65,6 +69,8 @@ class Held:
 
     answer: str
     kernel: str
+    size: int
+    """In bytes."""
     change: bool
     line: bool
     check: bool
@@ -147,8 +153,9 @@ def _held(report: Path, diagnosis: Diagnosis) -> Iterator[Held]:
         alone = replace(diagnosis, launches=(launch,)).without_program()
         for of, shown in (("kernel", alone), ("report", diagnosis)):
             text, document = brief(shown), view(shown)
-            yield _of_case(f"brief of the {of}", case, launch, _own_lines(launch, text))
-            yield _of_case(f"JSON of the {of}", case, launch, _own_entries(launch, document["skeleton"]))
+            yield _of_case(f"brief of the {of}", text, case, launch, _own_lines(launch, text))
+            entries = _own_entries(launch, document["skeleton"])
+            yield _of_case(f"JSON of the {of}", view_json(document), case, launch, entries)
 
 
 def _own_lines(launch: LaunchDiagnosis, text: str) -> list[str]:
@@ -167,7 +174,7 @@ def _own_entries(launch: LaunchDiagnosis, part: dict[str, Any]) -> list[str]:
     return [str(each) for each in (*groups, *others)]
 
 
-def _of_case(answer: str, case: Case, launch: LaunchDiagnosis, entries: Sequence[str]) -> Held:
+def _of_case(answer: str, text: str, case: Case, launch: LaunchDiagnosis, entries: Sequence[str]) -> Held:
     """What the entries of an answer about the launch hold of the label; all three stand in one entry."""
     finding = next((each for each in launch.findings if each.optimization in case.right), None)
     own = next((each for each in entries if finding and finding.optimization in each), "")
@@ -175,6 +182,7 @@ def _of_case(answer: str, case: Case, launch: LaunchDiagnosis, entries: Sequence
     return Held(
         answer=answer,
         kernel=launch.kernel,
+        size=len(text.encode()),
         change=shown is not None,
         line=shown is not None and (bool(shown.where) or shown.about != "lines") and place_of(launch, shown) in own,
         check=shown is not None and shown.check in own,
@@ -186,15 +194,24 @@ def _of_case(answer: str, case: Case, launch: LaunchDiagnosis, entries: Sequence
 def _held_table(held: Sequence[Held]) -> str:
     kernels = sorted({each.kernel for each in held})
     chosen = set(random.Random(SEED).sample(kernels, min(LAUNCHES, len(kernels))))
-    columns = ("launches", "answer", "change", "line", "check", "all three", "first advice", "any advice")
+    counted = ("change", "line", "check", "all three", "first advice", "any advice")
+    columns = ("launches", "answer", *counted, "bytes: median", "largest")
     rows = [f"| {' | '.join(columns)} |", f"|---|---|{'---:|' * (len(columns) - 2)}"]
     for words, of in ((f"{len(chosen)}, seed {SEED}", chosen), (f"all {len(kernels)}", set(kernels))):
         for answer in dict.fromkeys(each.answer for each in held):
             own = [each for each in held if each.answer == answer and each.kernel in of]
             counts = map(sum, zip(*(each.counted for each in own), strict=True))
-            rows.append(f"| {words} | {answer} | {' | '.join(map(str, counts))} |")
-    note = "\n`ncu --page details` of these launches is not in this repository, so that no bytes of it stand beside.\n"
-    return "\n".join(rows) + "\n" + note
+            sizes = _median_and_largest([each.size for each in own])
+            rows.append(f"| {words} | {answer} | {' | '.join(map(str, counts))} | {sizes} |")
+        details = [size for kernel, size in json.loads(DETAILS.read_text(encoding="utf-8")).items() if kernel in of]
+        if of is chosen:
+            cells = [f"{len(details)} of these", "`ncu --page details`", *("" for _ in counted)]
+            rows.append(f"| {' | '.join(cells)} | {_median_and_largest(details)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _median_and_largest(sizes: Sequence[int]) -> str:
+    return f"{statistics.median(sizes):,.0f} | {max(sizes):,}"
 
 
 if __name__ == "__main__":
