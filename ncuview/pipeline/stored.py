@@ -154,7 +154,7 @@ def kernels_on(store: Store, device: Device) -> list[str]:
 
 def launches_of(store: Store, device: Device, kernel: str, reports: Sequence[StoredReport]) -> list[Placed]:
     """The launches of a kernel in some reports, by report and place."""
-    known = sorted(_needed() & set(store.connection.table("metrics").columns))
+    known = sorted(_needed() & set(store.tables.table("metrics").columns))
     columns = "".join(f', m."{name}"' for name in known)
     order = {report.number: at for at, report in enumerate(reports)}
     table = store.sql(

@@ -155,7 +155,7 @@ class _Launches:
     """
 
     def __init__(self, store: Store, kernel: str) -> None:
-        known = set(store.connection.table("metrics").columns)
+        known = set(store.tables.table("metrics").columns)
         named = known - {column.name for column in TABLE["metrics"].columns}
         self.exact = [
             name for name in sorted(named) if class_of_metric(name) is MetricClass.EXACT and _NAME.fullmatch(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from importlib.util import find_spec
 from shutil import rmtree
@@ -37,8 +37,7 @@ class Store:
 
     Attributes:
         name: The folder or URL.
-        connection: DuckDB's connection, with a view for each table of ``ncuview.store.schema`` and
-            for each question of ``views.sql``.
+        tables: DuckDB's connection, with a view for each table of ``ncuview.store.schema``.
     """
 
     def __init__(self, place: Place, contents: Contents) -> None:
@@ -49,19 +48,24 @@ class Store:
         self._contents = contents
         spilled = tempfile.mkdtemp(prefix="ncuview-")
         self._remove_spilled = finalize(self, rmtree, spilled, ignore_errors=True)
-        self.connection = _connection(place, spilled)
+        self.tables = _connection(place, spilled)
         try:
-            self._make_views(place)
+            self._make_tables(place)
         except duckdb.Error as error:
             self.close()
             raise _damaged(place.name, error) from error
-        self.connection.execute("SET lock_configuration = true")
+        self.tables.execute("SET lock_configuration = true")
 
-    def _make_views(self, place: Place) -> None:
+    def _make_tables(self, place: Place) -> None:
         for table in TABLE:
             query = _query(place, self._contents, table) or _no_rows(table)
-            self.connection.execute(f"CREATE VIEW {table} AS {query}")
-        self.connection.execute(_questions())
+            self.tables.execute(f"CREATE VIEW {table} AS {query}")
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB's connection with the views of ``views.sql`` as well, which take longer than a small answer."""
+        self.tables.execute(_questions())
+        return self.tables
 
     @property
     def reports(self) -> tuple[Added, ...]:
@@ -88,9 +92,9 @@ class Store:
         import duckdb
 
         try:
-            kinds = [statement.type for statement in self.connection.extract_statements(query)]
+            kinds = [statement.type for statement in self.tables.extract_statements(query)]
             if kinds == [duckdb.StatementType.SELECT]:
-                return self.connection.sql(query, params=values or None)
+                return self._asked(query, values or None)
         except duckdb.Error as error:
             if _is_damage(error):
                 raise _damaged(self.name, error) from error
@@ -98,6 +102,14 @@ class Store:
                 f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables."
             ) from error
         raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
+
+    def _asked(self, query: str, values: dict[str, Any] | None) -> duckdb.DuckDBPyRelation:
+        import duckdb
+
+        try:
+            return self.tables.sql(query, params=values)
+        except duckdb.CatalogException:  # it may be about a question
+            return self.connection.sql(query, params=values)
 
     def rows(self, asked: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
         """The rows of an answer.
@@ -127,11 +139,11 @@ class Store:
     def _all(self, table: TableName) -> duckdb.DuckDBPyRelation:
         if table not in get_args(TableName):
             raise UsageError(f"a store has no table {table!r}", hint=f"There are {', '.join(get_args(TableName))}.")
-        return self.connection.table(table)
+        return self.tables.table(table)
 
     def close(self) -> None:
         """Close the connection, and remove what did not fit into memory."""
-        self.connection.close()
+        self.tables.close()
         self._remove_spilled()
 
     def __enter__(self) -> Self:

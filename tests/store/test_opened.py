@@ -249,3 +249,14 @@ def test_a_table_without_rows_has_the_types_of_one_with_rows(table: schema.Table
         for query in (f"SELECT * FROM read_parquet('{file}')", opened._no_rows(table.name))
     )
     assert none == some
+
+
+def test_the_views_of_the_questions_are_made_when_one_is_asked(place: Place) -> None:
+    add(place, judged())
+    with opened.open_store(place.name) as found:
+        views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        assert {name for (name,) in found.rows(found.sql(views))} == set(schema.TABLE)
+        assert found.rows(found.sql("FROM top_kernels"))
+        assert {"top_kernels", *schema.TABLE} < {name for (name,) in found.rows(found.sql(views))}
+        with pytest.raises(UsageError, match="bottom_kernels"):
+            found.sql("FROM bottom_kernels")
