@@ -97,6 +97,6 @@ def _read(path: Path) -> KernelTrace | None:
     return KernelTrace(**numbers) if whole and found.get("cut") is False else None
 
 
-_FIELDS = ("launches", "busy_ns", "span_ns", "launch_gap_ns", "waits", "waits_ns", "once_ns")
+_FIELDS = ("launches", "busy_ns", "span_ns", "launch_gap_ns", "waits", "waits_ns", "copied_ns", "once_ns")
 _LARGEST = 4096
 _MOST = 1 << 53

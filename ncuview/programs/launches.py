@@ -106,6 +106,11 @@ class Program:
         return float(self.trace.waits_ns) if self.trace else 0.0
 
     @cached_property
+    def copied_ns(self) -> float:
+        """The part of these waits in which data is copied to or from the host; 0 where it is unknown."""
+        return float(self.trace.copied_ns) if self.trace else 0.0
+
+    @cached_property
     def step_ns(self) -> float:
         """The time of kernels, of launching them, and of waits."""
         return self.total_ns + self.gap_ns * len(self.launches) + self.waits_ns

@@ -215,9 +215,12 @@ def launch_gaps(program: Program) -> Iterator[Candidate]:
 
 
 def host_work(program: Program) -> Iterator[Candidate]:
-    """PROG016: the GPU waits for the host far longer than launches take: for copies, or for other work."""
-    if program.waits_ns and program.waits_ns >= IDLE * program.step_ns:
-        saved = Estimate(*(share * program.waits_ns for share in (0.5, 0.75, 1.0)))
+    """PROG016: the GPU waits for the host far longer than launches take, while data is copied to or from it.
+
+    Waits without a copy, such as for memory to be allocated or for a program that computes, are nothing that it cures.
+    """
+    if program.copied_ns and program.copied_ns >= IDLE * program.step_ns:
+        saved = Estimate(*(share * program.copied_ns for share in (0.5, 0.75, 1.0)))
         yield Candidate(tuple(range(len(program.launches))), _with_lines(program), saved)
 
 

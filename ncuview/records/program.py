@@ -103,6 +103,8 @@ class KernelTrace:
     """Longer times without a kernel that repeat between the same two kernels."""
     waits_ns: int
     """Their sum, each counted as the median of its kind."""
+    copied_ns: int
+    """The part of it between kernels of which at least every second pair has a copy to or from the host between it."""
     once_ns: int
     """The other longer times: of a start, of compilers, or of autotuning."""
 

@@ -37,8 +37,8 @@ from tests.profiling.played import AS_NCU, arrange
 PROGRAM = [0, 1, 0, 1, 0]
 """Launches of the recorded family ``reduction``, by position."""
 WITH_CALLS = NcuOptions(call_stack=CallStacks.PYTHON)
-SLOW_START = BareRun(60.0, KernelTrace(5, 1, 2, 0, 0, 0, 0))
-FAST_START = BareRun(0.1, KernelTrace(5, 1, 2, 0, 0, 0, 0))
+SLOW_START = BareRun(60.0, KernelTrace(5, 1, 2, 0, 0, 0, 0, 0))
+FAST_START = BareRun(0.1, KernelTrace(5, 1, 2, 0, 0, 0, 0, 0))
 
 
 @dataclass
@@ -200,7 +200,7 @@ def test_few_launches_have_counters_at_once_where_the_program_starts_slowly(runs
 
 
 def test_many_launches_have_counters_of_their_configuration_however_slowly_the_program_starts(runs: Runs) -> None:
-    runs.bare = BareRun(600.0, KernelTrace(program_runs.FEW + 1, 1, 2, 0, 0, 0, 0))
+    runs.bare = BareRun(600.0, KernelTrace(program_runs.FEW + 1, 1, 2, 0, 0, 0, 0, 0))
     runs.diagnosis()
     assert runs.seen[0][0] == TIME_ALONE
 
@@ -244,7 +244,7 @@ def test_ranges_that_pytorch_did_not_write_are_missing(
         (None, {}, "the time between kernels is missing: the run without ncu was not traced"),
         (BareRun(9.0, None), {}, "the time between kernels is missing: the run without ncu was not traced"),
         (
-            BareRun(9.0, KernelTrace(2_841, 1, 2, 0, 0, 0, 0)),
+            BareRun(9.0, KernelTrace(2_841, 1, 2, 0, 0, 0, 0, 0)),
             {},
             "the time between kernels is missing: without ncu 2,841 kernels ran",
         ),
@@ -322,7 +322,7 @@ def test_what_a_configuration_lacks_is_missing(runs: Runs) -> None:
 
 
 def test_a_trace_counts_the_time_between_kernels(runs: Runs) -> None:
-    runs.bare = BareRun(0.1, KernelTrace(5, 1, 10_000_000_000, 10, 4, 9_000_000_000, 0))
+    runs.bare = BareRun(0.1, KernelTrace(5, 1, 10_000_000_000, 10, 4, 9_000_000_000, 9_000_000_000, 0))
     found = runs.diagnosis()
     assert found.program is not None
     assert "host_transfer" in {finding.change for finding in found.program.findings}

@@ -1,6 +1,7 @@
 /* A stand-in for CUPTI and the driver: gives the kernels of a file, and ends the process where it is called wrongly.
 
    FAKE_CUPTI names the file: one kernel a line, its start, its end, the number of its name and its grid's first number.
+   With a grid of 0 it is a copy, and the number of its name the direction.
    FAKE_CUPTI_REFUSES names a function that returns an error. With FAKE_CUPTI_EACH each kernel has its own buffer. */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 typedef void (*requested_t)(uint8_t **, size_t *, size_t *);
 typedef void (*completed_t)(void *, uint32_t, uint8_t *, size_t, size_t);
 typedef void (*called_t)(void *, uint32_t, uint32_t, const void *);
-enum { RECORD = 216, KERNEL = 10, OTHER = 3 };
+enum { RECORD = 216, COPY = 1, KERNEL = 10, OTHER = 3 };
 
 static requested_t requested;
 static completed_t completed;
@@ -32,8 +33,8 @@ int cuptiActivityRegisterCallbacks(requested_t first, completed_t second) {
     return refuses(__func__);
 }
 int cuptiActivityEnable(uint32_t kind) {
-    must(kind == KERNEL && requested, "enabled before callbacks, or something else than kernels");
-    enabled = !refuses(__func__);
+    must((kind == KERNEL || kind == COPY) && requested, "enabled before callbacks, or something else than kernels");
+    enabled += !refuses(__func__);
     return refuses(__func__);
 }
 int cuptiSubscribe(void **subscriber, called_t callback, void *user) {
@@ -74,7 +75,7 @@ int cuptiActivityFlushAll(uint32_t flag) {
     size_t size = 0, most = 7, filled = 0;
     unsigned long long start, end, name, grid;
     FILE *file = fopen(getenv("FAKE_CUPTI"), "r");
-    must(flag == 1 && enabled && file, "flushed without force, or without a trace");
+    must(flag == 1 && enabled == 2 && file, "flushed without force, or without a trace");
     while (fscanf(file, "%llu %llu %llu %llu", &start, &end, &name, &grid) == 4) {
         if (buffer && (filled + 2 * RECORD > size || getenv("FAKE_CUPTI_EACH"))) give(&buffer, &filled, size);
         if (!buffer) {
@@ -85,6 +86,7 @@ int cuptiActivityFlushAll(uint32_t flag) {
         memset(at, 0xee, 2 * RECORD);
         *(uint32_t *)at = KERNEL, *(uint32_t *)(at + RECORD) = OTHER;
         *(uint64_t *)(at + 16) = start, *(uint64_t *)(at + 24) = end, *(uint64_t *)(at + 104) = name;
+        if (!grid) *(uint32_t *)at = COPY, at[4] = (uint8_t)name;
         ((int32_t *)(at + 52))[0] = (int32_t)grid, ((int32_t *)(at + 52))[1] = 1, ((int32_t *)(at + 52))[2] = 1;
         filled += 2 * RECORD;
     }

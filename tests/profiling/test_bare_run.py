@@ -30,6 +30,8 @@ class Played:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self._monkeypatch = folder, monkeypatch
         self.kernels = folder / "kernels"
+        self.copies: list[Kernel] = []
+        """Start and end in us, and the direction: 1 to the device, 2 to the host."""
         monkeypatch.setenv("CUDA_HOME", str(folder / "cuda"))
         monkeypatch.setenv("LD_LIBRARY_PATH", str(folder / "cuda/lib64"))
         monkeypatch.setenv("PYTHONPATH", str(folder / "packages"))
@@ -44,7 +46,8 @@ class Played:
         command: Sequence[str] = (sys.executable, "-c"),
         **variables: str,
     ) -> BareRun | None:
-        lines = (f"{int(start * US)} {int(end * US)} {name} 64" for start, end, name in kernels)
+        lines = [f"{int(start * US)} {int(end * US)} {name} 64" for start, end, name in kernels]
+        lines += [f"{int(start * US)} {int(end * US)} {direction} 0" for start, end, direction in self.copies]
         self.kernels.write_text("\n".join(lines))
         return run_bare([*command, program], options or NcuOptions(), variables, self.folder, timeout_s)
 
@@ -79,7 +82,7 @@ def evenly(count: int, every: float, takes: float, start: float = 100.0) -> list
 
 def test_the_time_between_launches_is_the_median(played: Played) -> None:
     kernels = evenly(100, every=10, takes=3)
-    assert played.trace([*kernels, (1097, 1100, 1)]) == KernelTrace(101, 303 * US, 1000 * US, 7 * US, 0, 0, 0)
+    assert played.trace([*kernels, (1097, 1100, 1)]) == KernelTrace(101, 303 * US, 1000 * US, 7 * US, 0, 0, 0, 0)
 
 
 def test_kernels_at_the_same_time_are_busy_once(played: Played) -> None:
@@ -102,6 +105,18 @@ def test_waits_count_where_they_repeat_between_the_same_kernels(played: Played) 
     assert trace is not None
     assert (trace.waits, trace.waits_ns, trace.once_ns) == (4, 4 * 2000 * US, 900_010 * US)
     assert trace.launch_gap_ns == 10 * US
+
+
+@pytest.mark.parametrize(("every", "direction", "copied"), [(1, 1, 4), (1, 2, 4), (2, 2, 4), (4, 2, 0), (1, 8, 0)])
+def test_waits_for_copies_are_those_that_mostly_have_one(
+    played: Played, every: int, direction: int, copied: int
+) -> None:
+    """Five kernels with a wait of 2 ms between each, of which some have a copy between host and device."""
+    starts = [100.0 + 2100 * number for number in range(5)]
+    played.copies = [(start + 300, start + 400, direction) for start in starts[:4:every]]
+    trace = played.trace([(start, start + 100, 1) for start in starts])
+    assert trace is not None
+    assert (trace.waits_ns, trace.copied_ns) == (4 * 2000 * US, copied * 2000 * US)
 
 
 def test_a_longer_wait_among_equal_ones_counts_as_they_do(played: Played) -> None:

@@ -79,9 +79,10 @@ def of_cpp(operator: str, kernel: str, *, us: float = 5.0, line: int = 39) -> Pr
     return replace(made, call=Call("solver.cu", line, "solve(State&)", operator))
 
 
-def traced(launches: int, *, gap_ns: float = 0.0, waits_ns: float = 0.0) -> KernelTrace:
-    """A run without ncu with this time between two kernels, and waits of the host in addition."""
-    return KernelTrace(launches, 1_000_000, 9_000_000_000, int(gap_ns), 10 if waits_ns else 0, int(waits_ns), 0)
+def traced(launches: int, *, gap_ns: float = 0.0, waits_ns: float = 0.0, copied: bool = True) -> KernelTrace:
+    """A run without ncu with this time between two kernels, and waits of the host in addition, for copies or not."""
+    waits = int(waits_ns)
+    return KernelTrace(launches, 1_000_000, 9_000_000_000, int(gap_ns), 10 if waits else 0, waits, waits * copied, 0)
 
 
 def product(read: float = 60, written: float = 30, us: float = 100, *, line: int = 50, **further: str) -> ProgramLaunch:

@@ -463,11 +463,15 @@ def test_a_trace_of_another_number_of_launches_says_nothing() -> None:
     assert advise(launches, traced(410, gap_ns=50_000))
 
 
-def test_long_gaps_are_work_of_the_host() -> None:
-    """Half a millisecond before each launch is no launch overhead: a copy or other work of the host."""
+def test_long_gaps_with_copies_are_work_of_the_host() -> None:
+    """Half a millisecond before each launch is no launch overhead."""
     (finding,) = advise([TINY] * 40, traced(40, waits_ns=40 * 500_000.0))
     assert finding.change == "host_transfer"
     assert finding.saved_ns.high == 40 * 500_000.0
+
+
+def test_waits_without_copies_are_cured_by_no_other_copies() -> None:
+    assert advise([TINY] * 40, traced(40, waits_ns=40 * 500_000.0, copied=False)) == ()
 
 
 def test_gaps_and_waits_are_two_findings() -> None:
@@ -609,7 +613,7 @@ def test_the_gpu_says_how_fast_its_tensor_pipes_are() -> None:
 
 def test_the_gpu_says_what_is_left_between_kernels_of_a_graph() -> None:
     small = [launch("add", 0.1, 0.1, line=5, us=2)] * 40
-    trace = KernelTrace(40, 80_000, 480_000, launch_gap_ns=10_000, waits=0, waits_ns=0, once_ns=0)
+    trace = KernelTrace(40, 80_000, 480_000, launch_gap_ns=10_000, waits=0, waits_ns=0, copied_ns=0, once_ns=0)
     slow, fast = (advise(small, trace, ProgramGpu(graph_gap_ns=gap)) for gap in (4_000.0, 500.0))
     assert [each.change for each in (*slow, *fast)].count("launch_overhead") == 2
     assert fast[0].saved_ns.best - slow[0].saved_ns.best == pytest.approx(40 * 3_500.0)

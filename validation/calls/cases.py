@@ -96,7 +96,7 @@ def case_of(recorded: Recorded, source: Path, written: Mapping[str, Any]) -> Cas
 def _trace_of(source: Path, recorded: Recorded) -> KernelTrace | None:
     """The time between the kernels of a step, of which only its sum was measured; None where it was not.
 
-    A mean gap that launching cannot explain is that of a wait in each step.
+    A mean gap that launching cannot explain is that of a wait in each step, for a copy: copies were not traced.
     """
     wall_ns, busy_ns = (took_ms(source, recorded.variant, unit) * 1e6 for unit in ("wall_ms", "kernel_ms"))
     if not isfinite(wall_ns - busy_ns):
@@ -110,6 +110,7 @@ def _trace_of(source: Path, recorded: Recorded) -> KernelTrace | None:
         launch_gap_ns=round(idle_ns / count) if launching else 0,
         waits=0 if launching else 1,
         waits_ns=0 if launching else round(idle_ns),
+        copied_ns=0 if launching else round(idle_ns),
         once_ns=0,
     )
 

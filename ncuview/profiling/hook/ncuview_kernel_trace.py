@@ -1,7 +1,8 @@
 """Trace the kernels of this process with CUPTI, and write their times into a folder when the process ends.
 
 ``start`` loads the CUPTI that the program's packages bring, or the CUDA toolkit's. The file ``PID.json`` then holds
-the number of kernels, and the times in which at least one of them ran and in which none did. Where another profiler is
+the number of kernels, the times in which at least one of them ran and in which none did, and how much of these was
+beside copies between host and device. Where another profiler is
 attached, or no CUPTI can be loaded, there is no file. It runs in the user's Python, from 3.8 on and without ncuview.
 
 Variables:
@@ -17,6 +18,7 @@ import json
 import os
 import re
 import sys
+from bisect import bisect
 from typing import Any, Iterator, Sequence, Tuple
 
 Identity = Tuple[int, Tuple[int, ...]]
@@ -25,15 +27,21 @@ Kernel = Tuple[int, int, Identity]
 """Start and end in ns, and the identity."""
 NONE: Identity = (0, ())
 
-CONCURRENT_KERNEL = 10
+Copy = Tuple[int, int]
+"""Start and end in ns."""
+
+CONCURRENT_KERNEL, MEMCPY = 10, 1
+DIRECTIONS = {1, 2}
+"""Of copies: host to device, and device to host."""
 DRIVER_API, RUNTIME_API = 1, 2
 PROFILER_STARTS = {(DRIVER_API, 308), (RUNTIME_API, 171)}
 PROFILER_STOPS = {(DRIVER_API, 309), (RUNTIME_API, 172)}
 ENTER, EXIT = 0, 1
 FLUSH_FORCED = 1
 NO_MORE_RECORDS = 12
-# Offsets in a kernel's record, the same in CUpti_ActivityKernel4 (CUDA 8) to CUpti_ActivityKernel10 (CUDA 13).
-START, END, GRID, NAME = 16, 24, 52, 104
+# Offsets in a kernel's record, the same in CUpti_ActivityKernel4 (CUDA 8) to CUpti_ActivityKernel10 (CUDA 13), and in a
+# copy's, the same in CUpti_ActivityMemcpy to CUpti_ActivityMemcpy6, which has its times at the same places.
+START, END, GRID, NAME, DIRECTION = 16, 24, 52, 104, 4
 
 BUFFER_BYTES = 8 << 20
 MOST_BUFFERS = 24
@@ -93,7 +101,8 @@ class Trace:
             self._call("cuptiSubscribe", ctypes.byref(subscriber), self._callbacks[2], None)
             for domain, function in sorted(PROFILER_STARTS | PROFILER_STOPS):
                 self._call("cuptiEnableCallback", ctypes.c_uint32(1), subscriber, domain, function)
-        self._call("cuptiActivityEnable", CONCURRENT_KERNEL)
+        for kind in (CONCURRENT_KERNEL, MEMCPY):
+            self._call("cuptiActivityEnable", kind)
 
     def _call(self, name: str, *arguments: Any) -> None:
         status = getattr(self._cupti, name)(*arguments)
@@ -130,20 +139,32 @@ class Trace:
         self._call("cuptiGetTimestamp", ctypes.byref(now))
         return now.value
 
-    def kernels(self) -> list[Kernel]:
-        """Start, end and identity of every kernel that counts, by start.
+    def records(self) -> tuple[list[Kernel], list[Copy]]:
+        """Every kernel that counts, and every copy between host and device, by start.
 
         Raises:
             CuptiFailed: CUPTI refuses.
         """
         self._call("cuptiActivityFlushAll", FLUSH_FORCED)
-        found = [kernel for buffer in self._full for kernel in self._records(*buffer)]
+        kernels: list[Kernel] = []
+        copies: list[Copy] = []
+        for buffer in self._full:
+            for at in self._places(*buffer):
+                start, end = (ctypes.c_uint64.from_address(at + place).value for place in (START, END))
+                if not 0 < start <= end:  # 0: it has not ended, or CUPTI could not measure it
+                    continue
+                kind = ctypes.c_uint32.from_address(at).value
+                if kind == CONCURRENT_KERNEL:
+                    grid = tuple((ctypes.c_int32 * 3).from_address(at + GRID))
+                    kernels.append((start, end, (ctypes.c_uint64.from_address(at + NAME).value, grid)))
+                elif kind == MEMCPY and ctypes.c_uint8.from_address(at + DIRECTION).value in DIRECTIONS:
+                    copies.append((start, end))
         if self._only_ranges:
             ranges = [(first, last or sys.maxsize) for first, last in self.ranges]
-            found = [each for each in found if any(first <= each[0] < last for first, last in ranges)]
-        return sorted(found)
+            kernels = [each for each in kernels if any(first <= each[0] < last for first, last in ranges)]
+        return sorted(kernels), sorted(copies)
 
-    def _records(self, _made: Any, address: int, valid: int) -> Iterator[Kernel]:
+    def _places(self, _made: Any, address: int, valid: int) -> Iterator[int]:
         record = ctypes.c_void_p()
         while True:
             status = self._cupti.cuptiActivityGetNextRecord(
@@ -153,45 +174,42 @@ class Trace:
                 return
             if status:
                 raise CuptiFailed(f"cuptiActivityGetNextRecord returned {status}")
-            at = record.value or 0
-            if ctypes.c_uint32.from_address(at).value == CONCURRENT_KERNEL:
-                start, end = (
-                    ctypes.c_uint64.from_address(at + START).value,
-                    ctypes.c_uint64.from_address(at + END).value,
-                )
-                grid = tuple((ctypes.c_int32 * 3).from_address(at + GRID))
-                if 0 < start <= end:  # 0: it has not ended, or CUPTI could not measure it
-                    yield start, end, (ctypes.c_uint64.from_address(at + NAME).value, grid)
+            yield record.value or 0
 
 
-def summary(kernels: Sequence[Kernel], *, cut: bool = False) -> dict[str, int]:
-    """What ``PID.json`` holds of kernels in the order of their starts, in ns.
+def summary(kernels: Sequence[Kernel], copies: Sequence[Copy] = (), *, cut: bool = False) -> dict[str, int]:
+    """What ``PID.json`` holds of kernels and copies in the order of their starts, in ns.
 
     ``launch_gap_ns`` is the median time without a kernel between two kernels, of those that launching explains; waits
     longer than that stand in ``waits_ns`` where the host waits again and again between the same two kernels, and in
-    ``once_ns`` otherwise.
+    ``once_ns`` otherwise. ``copied_ns`` is the part of ``waits_ns`` between kernels of which at least every second pair
+    has a copy between it.
     """
     short: list[int] = []
     long: dict[tuple[Identity, Identity], list[int]] = {}
+    with_copy: dict[tuple[Identity, Identity], int] = {}
+    starts = [copy[0] for copy in copies]
     busy, end, last = 0, 0, NONE
     for start, stop, kernel in kernels:
         if end and start - end > LONGEST_LAUNCH_GAP_NS:
             long.setdefault((last, kernel), []).append(start - end)
+            with_copy[last, kernel] = with_copy.get((last, kernel), 0) + (bisect(starts, end) < bisect(starts, start))
         elif end:
             short.append(max(0, start - end))
         busy += max(0, stop - max(start, end))
         if stop >= end:
             end, last = stop, kernel
-    repeated = [each for each in long.values() if len(each) >= REPEATS]
-    waits = sum(_median(each) * len(each) for each in repeated)
+    repeated = {pair: each for pair, each in long.items() if len(each) >= REPEATS}
+    waits = {pair: _median(each) * len(each) for pair, each in repeated.items()}
     return {
         "launches": len(kernels),
         "busy_ns": busy,
         "span_ns": end - kernels[0][0] if kernels else 0,
         "launch_gap_ns": _median(short),
-        "waits": sum(map(len, repeated)),
-        "waits_ns": waits,
-        "once_ns": sum(map(sum, long.values())) - waits,
+        "waits": sum(map(len, repeated.values())),
+        "waits_ns": sum(waits.values()),
+        "copied_ns": sum(waits[pair] for pair, each in repeated.items() if 2 * with_copy[pair] >= len(each)),
+        "once_ns": sum(map(sum, long.values())) - sum(waits.values()),
         "cut": cut,
     }
 
@@ -230,7 +248,7 @@ def _write(trace: Trace, folder: str, process: int) -> None:
     if os.getpid() != process:  # a fork has no trace
         return
     try:
-        text = json.dumps(summary(trace.kernels(), cut=trace.cut))
+        text = json.dumps(summary(*trace.records(), cut=trace.cut))
         beside = os.path.join(folder, f"{process}.part")
         with open(beside, "w", encoding="utf-8") as file:
             file.write(text)
