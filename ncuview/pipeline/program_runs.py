@@ -245,7 +245,7 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], fo
         first, made, held = _times(runs, _held_counters(runs, folder) if waits else None)
     seen = Seen(first, owners_of(first, mine))
     remarks = [note.what for note in made.notes] + hook_remark(made, first) + _missing_ranges(made, seen)
-    remarks += _missing_gaps(trace, len(first.launches), runs.options)
+    remarks += _missing_gaps(trace, len(first.launches), runs.options) + _unexplained_waits(trace)
     if not few and not first.failure:
         try:
             counted = _counters(runs, held)
@@ -333,6 +333,14 @@ def _missing_gaps(trace: KernelTrace | None, launches: int, options: NcuOptions)
         return []
     why = f"without ncu {trace.launches:,} kernels ran" if trace else "the run without ncu was not traced"
     return [f"the time between kernels is missing: {why}"]
+
+
+def _unexplained_waits(trace: KernelTrace | None) -> list[str]:
+    """That the GPU waits as long as it works, and not for copies; empty where it does not, or nothing was traced."""
+    waits_ns = trace.waits_ns - trace.copied_ns if trace else 0
+    if not trace or not waits_ns or waits_ns < trace.busy_ns:
+        return []
+    return [f"no rule is about {duration(waits_ns)} in which the GPU waits for the host, but not for copies"]
 
 
 def _missing_ranges(made: Profiled, seen: Seen) -> list[str]:

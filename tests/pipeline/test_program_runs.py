@@ -326,6 +326,13 @@ def test_a_trace_counts_the_time_between_kernels(runs: Runs) -> None:
     found = runs.diagnosis()
     assert found.program is not None
     assert "host_transfer" in {finding.change for finding in found.program.findings}
+    assert "the GPU waits for the host" not in found.remark
+
+
+def test_waits_that_no_rule_explains_are_named(runs: Runs) -> None:
+    runs.bare = BareRun(0.1, KernelTrace(5, 1_000_000, 10_000_000, 10, 4, 9_000_000, 2_000_000, 0))
+    remark = "no rule is about 7 ms in which the GPU waits for the host, but not for copies"
+    assert remark in runs.diagnosis().remark
 
 
 def test_an_error_of_the_first_run_ends_it(runs: Runs) -> None:
