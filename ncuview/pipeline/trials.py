@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
@@ -108,7 +107,7 @@ def try_launch(
         tools = tools_for_files(folder, remarks, stages)
         bench = KernelFileBench(launch.kernel, reload, folder / "versions", tools)
         source = launch.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
-        trial = _tried(bench, source, budget_s, say, remarks, jobs)
+        trial = _tried(bench, source, budget_s, say, remarks, jobs, stages)
         return replace(
             trial,
             target=target,
@@ -159,7 +158,7 @@ def try_program(
         target = ProgramTarget(tree, source, name, build, tuple(program), check)
         bench = ProgramBench(target, folder / "versions", tools)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
-        trial = _tried(bench, written, budget_s, say, remarks, jobs)
+        trial = _tried(bench, written, budget_s, say, remarks, jobs, stages)
         if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):
             remarks.append(f"{others[0]} imports {source}: a launch of {name} there was not looked at")
         if state_of(tree) != before:
@@ -168,7 +167,9 @@ def try_program(
         return replace(trial, target=" ".join(command), remark=remark, seconds=stages.seconds)
 
 
-def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int) -> Trial:
+def _tried(
+    bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int, stages: Stages
+) -> Trial:
     """Build the original, search, and measure what is kept against it.
 
     Raises:
@@ -182,11 +183,11 @@ def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: lis
         raise CompileFailed(f"the original does not build: {refused}") from refused
     except NotTimed as failed:
         raise ProgramFailed(f"the original cannot be timed: {failed}") from failed
-    found, ends = Found(source, original), time.monotonic() + budget_s
+    found, ends = Found(source, original), stages.elapsed() + budget_s
     gain: Gain | None = None
     end_to_end: Gain | None = None
     try:
-        search(bench, found, lambda: time.monotonic() >= ends, say, jobs)
+        search(bench, found, lambda: stages.elapsed() >= ends, say, jobs)
         if found.kept:
             say("time of what is kept")
             gain = gain_of(bench.time(original, found.version))

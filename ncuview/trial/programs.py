@@ -330,12 +330,20 @@ def difference(one: Result, other: Result) -> str:
 
 
 def other_launches(before: Mapping[str, int], after: Mapping[str, int], kernel: str) -> str:
-    """How the launches of two runs differ, as a clause; empty where each kernel is launched as often."""
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name, 0) != after.get(name, 0):
-            what = kernel if is_named(name, kernel) else name
-            return f"{what} is launched {after.get(name, 0)} times instead of {before.get(name, 0)}"
-    return ""
+    """How the launches of two runs differ, as a clause; empty where each kernel is launched as often.
+
+    A change may add parameters to the kernel, which then has another mangled name.
+    """
+    was, now = _by_kernel(before, kernel), _by_kernel(after, kernel)
+    name = next((each for each in sorted(was.keys() | now.keys()) if was[each] != now[each]), None)
+    return f"{name} is launched {now[name]} times instead of {was[name]}" if name else ""
+
+
+def _by_kernel(launches: Mapping[str, int], kernel: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for name, number in launches.items():
+        found[kernel if is_named(name, kernel) else name] += number
+    return found
 
 
 def traced_by(library: Path) -> Callable[[Path, Sequence[str], float], TracedRun]:

@@ -31,7 +31,8 @@ folder = os.environ.get("NCUVIEW_KERNEL_TIMES")
 if folder and "LOST" not in source:
     launches = 3 if "OFTEN" in source else 2
     ns = 500 if "FASTER" in source else 1000
-    lines = [f"{ns}\\t8,1,1\\t256,1,1\\t_Z4copyPf"] * launches + ["70\\t1,1,1\\t1,1,1\\t_Z5otherPf", "complete", ""]
+    name = "_Z4copyPfj" if "PARAMETER" in source else "_Z4copyPf"
+    lines = [f"{ns}\\t8,1,1\\t256,1,1\\t{name}"] * launches + ["70\\t1,1,1\\t1,1,1\\t_Z5otherPf", "complete", ""]
     pathlib.Path(folder, "1.tsv").write_text("\\n".join(lines))
 if "CRASH" in source:
     raise SystemExit("an illegal memory access")
@@ -190,6 +191,11 @@ def test_equal_output_files_launches_and_memory_are_verified(bench: ProgramBench
     assert found.verdict == "verified"
     assert found.passed[0] == "equal output and 1 equal files in 2 runs"
     assert [each.rpartition(" ")[2] for each in found.passed[1:]] == ["memcheck", "racecheck", "synccheck"]
+
+
+def test_a_change_may_add_parameters_to_the_kernel(bench: ProgramBench) -> None:
+    assert checked(bench, "PARAMETER").verdict == "verified"
+    assert checked(bench, "PARAMETER OFTEN").reason == "copy is launched 3 times instead of 2"
 
 
 @pytest.mark.parametrize(

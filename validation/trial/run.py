@@ -74,7 +74,6 @@ def main(
         if end - time.monotonic() < LEFT_S:
             print(f"deadline: {len(left) - number} targets are left, the first is {target}", flush=True)
             return
-        started = time.monotonic()
         try:
             tried = _program if "/" in target else _kernel
             trial, oracle = tried(target, budget, jobs, Stages(turn=partial(taking_turns, turns)))
@@ -82,7 +81,7 @@ def main(
             print(f"{target}: FAILED: {failed}", flush=True)
             continue
         _document(out, target).write_text(trial_document(trial), encoding="utf-8")
-        row = _row(target, trial, time.monotonic() - started, oracle)
+        row = _row(target, trial, oracle)
         with (out / "trials.tsv").open("a", encoding="utf-8") as table:
             table.write("\t".join(row) + "\n")
         print("  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), flush=True)
@@ -108,12 +107,12 @@ def _document(out: Path, target: str) -> Path:
     return out / f"{target.replace('/', '-')}.json"
 
 
-def _row(target: str, trial: Trial, seconds: float, oracle: str) -> tuple[str, ...]:
+def _row(target: str, trial: Trial, oracle: str) -> tuple[str, ...]:
     decisions = Counter(each.decision for each in trial.attempts)
     attempts = sum(decisions[each] for each in RUN)
     gain = f"{trial.gain.best:.3f}" if trial.gain else ""
     counts = (attempts, decisions["kept"], decisions["refuted"], decisions["unproven"])
-    return (target, *map(str, counts), gain, f"{seconds:.0f}", trial.stopped, oracle)
+    return (target, *map(str, counts), gain, f"{trial.seconds['all']:.0f}", trial.stopped, oracle)
 
 
 def _kernel(name: str, budget: float, jobs: int, stages: Stages) -> tuple[Trial, str]:
