@@ -40,3 +40,9 @@ def test_a_second_run_begins_with_its_first_launch(capsys: pytest.CaptureFixture
             for index in range(3):
                 progress.show(Progress(f"run{run}", index, 1, index * 0.1))
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == ["ncu: 1 run0", "ncu: 1 run1"]
+
+
+def test_a_name_with_all_its_template_arguments_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressDisplay() as progress:
+        progress.show(Progress(f"void scale<{'float, ' * 100}int>(float *)", 0, 1, 0.1))
+    assert capsys.readouterr().err == f"ncu: 1 void scale<{'float, ' * 100}"[:64] + "..., 1 pass, 100 ms\n"

@@ -149,6 +149,8 @@ def color() -> bool:
 
 _BETWEEN_LINES_S = 5.0
 """A log of a program of a thousand launches needs no line for each."""
+_LONGEST_NAME = 60
+"""Of a kernel in a line of progress. ncu prints template arguments in one of its modes, which fill pages."""
 
 
 class ProgressDisplay:
@@ -184,7 +186,9 @@ class ProgressDisplay:
         self._shown = True
         done = f"{progress.passes} pass{'es'[: 2 * (progress.passes != 1)]}" if progress.passes else "profiling"
         elapsed = duration(1e9 * progress.elapsed_s, digits=3)
-        line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {elapsed}"
+        name = safe_text(progress.kernel)
+        name = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+        line = f"ncu: {progress.index + 1} {name}, {done}, {elapsed}"
         if self._rewrite:
             sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
             sys.stderr.flush()

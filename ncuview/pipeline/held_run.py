@@ -1,4 +1,4 @@
-"""``HeldRun``: a run of a program that begins beside another one, and waits before its first kernel until that ends.
+"""``HeldRun``: a run of a program beside another one, which waits as PyTorch initialises CUDA until that has ended.
 
 The imports of a program are then paid once for both. The hook of ``profiling.hook`` waits in the program.
 """

@@ -240,8 +240,8 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], fo
     if few:
         first, made = runs.profiled("time, calls and counters of {} launches", program_metrics())
     else:
-        # Where CUPTI's trace has launches, it began after an import at which the hook sets up the wait.
-        waits = trace and trace.launches and not runs.options.no_hook and not _is_a_rank()
+        # PyTorch takes seconds to import; other packages are too small to pay for a run that waits.
+        waits = trace and trace.pytorch and not runs.options.no_hook and not _is_a_rank()
         first, made, held = _times(runs, _held_counters(runs, folder) if waits else None)
     seen = Seen(first, owners_of(first, mine))
     remarks = [note.what for note in made.notes] + hook_remark(made, first) + _missing_ranges(made, seen)

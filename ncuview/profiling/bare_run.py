@@ -94,7 +94,8 @@ def _read(path: Path) -> KernelTrace | None:
         LOG.info("the trace of the run without ncu cannot be read: %s", error)
         return None
     whole = all(type(number) is int and 0 <= number < _MOST for number in numbers.values())
-    return KernelTrace(**numbers) if whole and found.get("cut") is False else None
+    pytorch = found.get("pytorch") is True
+    return KernelTrace(**numbers, pytorch=pytorch) if whole and found.get("cut") is False else None
 
 
 _FIELDS = ("launches", "busy_ns", "span_ns", "launch_gap_ns", "waits", "waits_ns", "copied_ns", "once_ns")

@@ -50,7 +50,7 @@ def trace_variables(folder: Path, *, only_ranges: bool) -> Mapping[str, str]:
 
 
 def gate_variables(gate: Path) -> Mapping[str, str]:
-    """For a wait before the program's first kernel, until another run of the program has ended.
+    """For a wait before PyTorch initialises CUDA, until another run of the program has ended.
 
     Args:
         gate: The file whose appearance ends the wait, written at once; with the text "leave" the program ends.

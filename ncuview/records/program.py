@@ -107,6 +107,8 @@ class KernelTrace:
     """The part of it between kernels of which at least every second pair has a copy to or from the host between it."""
     once_ns: int
     """The other longer times: of a start, of compilers, or of autotuning."""
+    pytorch: bool = False
+    """Whether the program imported PyTorch."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ PROGRAM = [0, 1, 0, 1, 0]
 """Launches of the recorded family ``reduction``, by position."""
 WITH_CALLS = NcuOptions(call_stack=CallStacks.PYTHON)
 SLOW_START = BareRun(60.0, KernelTrace(5, 1, 2, 0, 0, 0, 0, 0))
-FAST_START = BareRun(0.1, KernelTrace(5, 1, 2, 0, 0, 0, 0, 0))
+FAST_START = BareRun(0.1, KernelTrace(5, 1, 2, 0, 0, 0, 0, 0, pytorch=True))
 
 
 @dataclass
@@ -166,6 +166,12 @@ def test_a_program_that_fails_alone_as_well_has_failed(runs: Runs) -> None:
 def test_the_runs_of_a_rank_are_made_one_after_the_other(runs: Runs, size: str) -> None:
     runs.monkeypatch.setenv(size, "2")
     runs.bare, runs.held = FAST_START, False
+    runs.diagnosis()
+    assert [len(metrics) for metrics, _ in runs.seen[:2]] == [1, len(program_metrics())]
+
+
+def test_the_runs_of_a_program_without_pytorch_are_made_one_after_the_other(runs: Runs) -> None:
+    runs.bare, runs.held = BareRun(0.1, KernelTrace(5, 1, 2, 0, 0, 0, 0, 0)), False
     runs.diagnosis()
     assert [len(metrics) for metrics, _ in runs.seen[:2]] == [1, len(program_metrics())]
 

@@ -85,6 +85,15 @@ def test_the_time_between_launches_is_the_median(played: Played) -> None:
     assert played.trace([*kernels, (1097, 1100, 1)]) == KernelTrace(101, 303 * US, 1000 * US, 7 * US, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("package", ["cupy", "torch"])
+def test_the_trace_says_whether_pytorch_was_imported(played: Played, package: str) -> None:
+    (played.folder / "packages/torch").mkdir()
+    (played.folder / "packages/torch/__init__.py").write_text("")
+    trace = played.trace([(1, 2, 1)], f"import {package}")
+    assert trace is not None
+    assert trace.pytorch is (package == "torch")
+
+
 def test_kernels_at_the_same_time_are_busy_once(played: Played) -> None:
     kernels = [(10.0, 20.0, 1), (12.0, 18.0, 2), (15.0, 30.0, 3), (34.0, 36.0, 1)]
     trace = played.trace(kernels)

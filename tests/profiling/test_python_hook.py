@@ -79,10 +79,10 @@ def test_a_profiler_of_the_program_takes_their_place(folder: Path) -> None:
     assert ran(folder, program) == "['own']\n['own']\n"
 
 
-IMPORTS = "print('begins', flush=True); import cupy; print('goes on')"
+INITIALISES = "import torch; print('begins', flush=True); {0}._lazy_init(); {0}._lazy_init(); print('goes on')"
 
 
-def held(folder: Path, gate: Path, program: str = IMPORTS) -> subprocess.Popen[str]:
+def held(folder: Path, gate: Path, program: str = INITIALISES.format("torch.cuda")) -> subprocess.Popen[str]:
     """A program that waits at the gate, and has said before that it begins."""
     given = gate_variables(gate)
     path = os.pathsep.join([given["PYTHONPATH"].split(os.pathsep)[0], str(folder)])
@@ -93,27 +93,19 @@ def held(folder: Path, gate: Path, program: str = IMPORTS) -> subprocess.Popen[s
     return begun
 
 
-INITIALISES = "import torch; print('begins', flush=True); {0}._lazy_init(); {0}._lazy_init(); print('goes on')"
-
-
-@pytest.mark.parametrize(
-    ("program", "after"),
-    [
-        (IMPORTS, "goes on\n"),
-        (INITIALISES.format("torch.cuda"), "initialised\ninitialised\ngoes on\n"),
-        (INITIALISES.format("torch.cuda.memory"), "initialised\ninitialised\ngoes on\n"),
-    ],
-    ids=["after an import", "as CUDA is initialised", "by another module"],
-)
-def test_a_program_waits_before_its_first_kernel_until_the_gate_opens(
-    folder: Path, tmp_path: Path, program: str, after: str
-) -> None:
+@pytest.mark.parametrize("module", ["torch.cuda", "torch.cuda.memory"])
+def test_a_program_waits_as_cuda_is_initialised_until_the_gate_opens(folder: Path, tmp_path: Path, module: str) -> None:
     gate = tmp_path / "gate"
-    with held(folder, gate, program) as begun:
+    with held(folder, gate, INITIALISES.format(module)) as begun:
         with pytest.raises(subprocess.TimeoutExpired):
             begun.wait(0.5)
         gate.write_text("go on")
-        assert begun.communicate(timeout=20)[0] == after
+        assert begun.communicate(timeout=20)[0] == "initialised\ninitialised\ngoes on\n"
+
+
+def test_a_program_without_pytorch_does_not_wait(folder: Path, tmp_path: Path) -> None:
+    with held(folder, tmp_path / "gate", "print('begins', flush=True); import cupy; print('goes on')") as begun:
+        assert begun.communicate(timeout=20)[0] == "goes on\n"
 
 
 def test_a_pytorch_that_initialises_cuda_elsewhere_waits_after_its_import(folder: Path, tmp_path: Path) -> None:

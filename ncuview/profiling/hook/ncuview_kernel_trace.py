@@ -248,7 +248,7 @@ def _write(trace: Trace, folder: str, process: int) -> None:
     if os.getpid() != process:  # a fork has no trace
         return
     try:
-        text = json.dumps(summary(*trace.records(), cut=trace.cut))
+        text = json.dumps({**summary(*trace.records(), cut=trace.cut), "pytorch": "torch" in sys.modules})
         beside = os.path.join(folder, f"{process}.part")
         with open(beside, "w", encoding="utf-8") as file:
             file.write(text)

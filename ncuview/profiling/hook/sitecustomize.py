@@ -7,8 +7,8 @@ folder first there. The program's own ``sitecustomize`` runs as without it. This
 Variables:
     NCUVIEW_HOOK_NVTX: PyTorch's operators and autograd nodes become NVTX ranges.
     NCUVIEW_HOOK_TRACE: The folder that ``ncuview_kernel_trace`` writes the times of the kernels of this process into.
-    NCUVIEW_HOOK_GATE: A file. Before its first kernel the program waits until it is there, and ends where it says
-        "leave".
+    NCUVIEW_HOOK_GATE: A file. Before PyTorch initialises CUDA the program waits until it is there, and ends where it
+        says "leave".
     NCUVIEW_HOOK_DEBUG: Errors are named on stderr, one line each.
 """
 
@@ -165,7 +165,7 @@ def _install() -> None:
     if os.environ.get("NCUVIEW_HOOK_TRACE"):
         actions.update(dict.fromkeys(_WITH_KERNELS, _trace))
     if os.environ.get("NCUVIEW_HOOK_GATE"):
-        actions.update({**dict.fromkeys(_WITH_KERNELS, _wait), "torch": _wait_for_cuda})
+        actions["torch"] = _wait_for_cuda
     if actions:
         sys.meta_path.insert(0, _AfterImport(actions))
 
