@@ -67,7 +67,8 @@ def further_sizes(kernel: Kernel) -> list[Sizes]:
     """Other sizes at which the original's launch is defined: one that is no multiple of the block if there is one.
 
     A size that a macro of the source repeats stays: its arrays would have another extent than the code. So does one
-    that a template argument depends on: the source instantiates it for its own size.
+    that a template argument depends on, which the source instantiates for its own size, and one that the block depends
+    on, for which a change may be written.
     """
     free = _free(kernel)
     odd = (kernel.text.sizes | {name: kernel.text.sizes[name] // 2 + add} for name in free for add in _ODD)
@@ -135,7 +136,8 @@ def _defined(kernel: Kernel, candidates: Iterator[Sizes]) -> Iterator[Sizes]:
             launch = launch_of(kernel, sizes)
         except KernelFileError:
             continue
-        if launch.template == own.template and (launch.args, launch.grid) != (own.args, own.grid):
+        stays = (launch.template, launch.block) == (own.template, own.block)
+        if stays and (launch.args, launch.grid) != (own.args, own.grid):
             yield sizes
 
 

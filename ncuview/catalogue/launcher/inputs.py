@@ -164,14 +164,19 @@ _PATTERNS: Mapping[str, Callable[[Input], Array]] = dict(
 
 
 def _reordered(array: Array, how: Permuted) -> Array:
-    """The array with its elements along the axis in another order: the same one for all arrays of this length."""
-    length = array.shape[how.axis]
+    """The array with its elements along the axis in another order: the same one for all arrays of this length.
+
+    All groups have one order: sums of a quarter of a million groups were compared for minutes when each had its own.
+    """
+    lines = np.moveaxis(array, how.axis, -1)
+    length = lines.shape[-1]
     group = how.group or length
-    random = np.random.default_rng(SEED + how.number)
-    order = np.concatenate(
-        [start + random.permutation(min(group, length - start)) for start in range(0, length, group)]
-    )
-    return np.ascontiguousarray(np.take(array, order, how.axis))
+    order = np.random.default_rng(SEED + how.number).permutation(group)
+    whole = length - length % group
+    groups = np.take(lines[..., :whole].reshape(*lines.shape[:-1], -1, group), order, -1)
+    rest = np.take(lines[..., whole:], order[order < length - whole], -1)
+    made = np.concatenate([groups.reshape(*lines.shape[:-1], whole), rest], -1) if rest.size else groups
+    return np.ascontiguousarray(np.moveaxis(made.reshape(lines.shape), -1, how.axis))
 
 
 def words_of(shape: Shape, dtype: str) -> int:
