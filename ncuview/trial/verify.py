@@ -162,9 +162,9 @@ def verify(
     tried = [original.kernel.text.sizes, *further_sizes(original.kernel)] if sizes is None else sizes
     seen = _Seen()
     try:
-        if sizes is None:  # small sizes take the least time
-            _compared_small(original, variant, process, reordered, seen, at_once or _in_turn)
         usable = _compared(original, variant, tried, process, reordered, seen)
+        if sizes is None:
+            _compared_small(original, variant, process, reordered, seen, at_once or _in_turn)
         # In a launch of one block, as small sizes have, tools see less.
         smallest = min(usable, key=lambda each: sum(map(abs, each.values())))
         _sanitized(

@@ -14,8 +14,11 @@ from tests.emulation import needs_gpp
 from tests.trial.emulated import process, reload_of, tools
 from tests.trial.seeds import original
 from validation.trial.choose import FINISHED, FURTHER, NAIVE, source_of
+from validation.trial.figures import HERE, figures, sections
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
-from validation.trial.run import TARGETS, listed_targets, taking_turns
+from validation.trial.run import ATTEMPT, COLUMNS, TARGETS, listed_targets, taking_turns
+from validation.trial.tables import append, rows_of
+from validation.trial.wrong import COLUMNS as WRONG
 from validation.trial.wrong import KEPT, NO_RESULT, NOT_KEPT, Watched, checked, summary
 
 pytestmark = pytest.mark.checkout
@@ -35,6 +38,40 @@ def test_there_are_targets_and_at_most_twenty_of_the_catalogue() -> None:
 def test_ten_targets_are_finished() -> None:
     _, finished = TARGETS.read_text(encoding="utf-8").split("# finished")
     assert finished[: finished.index("\n# ")].count("/") == FINISHED == 10
+
+
+def test_rows_are_appended_below_one_line_of_columns(tmp_path: Path) -> None:
+    file = tmp_path / "trials.tsv"
+    assert rows_of(file) == []
+    for target in ("mmul", "p003/k03b"):
+        append(file, ("target", "oracle"), [(target, "WRONG:\ta\nlong reason")])
+    assert rows_of(file) == [{"target": target, "oracle": "WRONG: a long reason"} for target in ("mmul", "p003/k03b")]
+
+
+def test_the_page_counts_what_was_tried() -> None:
+    assert set(sections()) == set(listed_targets())
+    rows = {
+        "mmul": ("15", "1", "0", "0", "4.000", "70", "", "right", "4027eb29"),
+        "reduce_v1": ("1", "0", "1", "0", "", "190", "the time is up", "", ""),
+        "p011/k11b": ("0", "0", "0", "0", "", "10", "", "", ""),
+    }
+    kept = ("mmul", "0", "GMEM006", "register_tiling", "kept", "4.000", "", "4.400", "Compute 8 x 8 results", "")
+    page = figures(
+        [dict(zip(COLUMNS, (target, *row), strict=True)) for target, row in rows.items()],
+        [dict(zip(ATTEMPT, kept, strict=True))],
+    )
+    total = next(line for line in page.splitlines() if line.startswith("| all "))
+    cells = [cell.strip() for cell in total.split("|")]
+    assert cells[2:4] == ["3", "16"]
+    assert cells[4].startswith("2 of 3")
+    assert cells[6:10] == ["0", "2.50", "2.00", "70"]
+    assert cells[10:12] == ["190", "1"]
+    assert "Within 1.10x: 1 of 1." in page
+
+
+def test_the_committed_page_is_that_of_the_tables() -> None:
+    made = figures(rows_of(HERE / "trials.tsv"), rows_of(HERE / "attempts.tsv"))
+    assert (HERE / "trials.md").read_text(encoding="utf-8") == made
 
 
 def may_begin(file: Path, kind: int) -> bool:
@@ -106,9 +143,10 @@ def test_a_check_of_one_input_sees_the_first_launch_alone(lines: list[dict[str, 
 def test_the_summary_names_what_was_kept() -> None:
     row = ("a: seed: a lost tail 0", "a", "a lost tail", "seed", "refuted", "poison", "WRONG: 3 is 4", KEPT, "12", "")
     kept = ("b: seed: a lost tail 1", "b", "a lost tail", "seed", "verified", "", "right", KEPT, "12", "")
-    said = summary([row, kept])
+    rows = [dict(zip(WRONG, each, strict=True)) for each in (row, kept)]
+    said = summary(rows)
     assert "2 wrong edits of 2 kernels, 1 classes" in said
     assert "kept: 1; by a check with one input and one size alone: 2" in said
     assert "the reference finds 1 of their results wrong" in said
     assert "KEPT b: seed: a lost tail 1" in said
-    assert "KEPT" not in summary([row])
+    assert "KEPT" not in summary(rows[:1])

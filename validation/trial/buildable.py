@@ -16,10 +16,9 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 from typing import Annotated
 
 import typer
@@ -32,9 +31,11 @@ from ncuview.profiling.machine import find_nvcc
 from validation.labelled import HERE
 from validation.trial.choose import edits_of, source_of
 from validation.trial.run import listed_targets
+from validation.trial.tables import append, rows_of
 
 ARCHITECTURE = "sm_90"
 ORIGINAL = "original"
+COLUMNS = ("target", "maker", "seconds", "error")
 
 
 def main(
@@ -45,7 +46,7 @@ def main(
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="No compiler begins later.")] = math.inf,
 ) -> None:
     """Compile what the table does not have, and sum it up."""
-    end, lock, known = time.monotonic() + deadline, Lock(), {tuple(row[:2]) for row in rows_of(out)}
+    end, known = time.monotonic() + deadline, {(row["target"], row["maker"]) for row in rows_of(out)}
     versions = [version for target in targets or listed_targets() for version in versions_of(target)]
 
     def add(version: tuple[str, str, str]) -> None:
@@ -54,8 +55,7 @@ def main(
         started = time.monotonic()
         error = compiled(version[0], version[2])
         row = (*version[:2], f"{time.monotonic() - started:.1f}", error)
-        with lock, out.open("a", encoding="utf-8") as lines:
-            lines.write("\t".join(row) + "\n")
+        append(out, COLUMNS, [row])
         if error:
             print("  ".join(row), flush=True)
 
@@ -86,7 +86,7 @@ def compiled(target: str, source: str) -> str:
             try:
                 compile_kernel(nvcc, version, Path(text), ARCHITECTURE).symbol(launch_of(version).template)
             except NcuviewError as refused:
-                return str(refused).replace("\n", " ")
+                return str(refused)
             return ""
         shutil.copy(HERE / "harness.h", text)
         command = [
@@ -102,25 +102,21 @@ def compiled(target: str, source: str) -> str:
         ]
         done = subprocess.run(command, cwd=text, capture_output=True, text=True, check=False)
         errors = [line for line in done.stderr.splitlines() if "error" in line]
-        return (errors or [done.stderr[-200:]])[0].replace("\t", " ") if done.returncode else ""
+        return (errors or [done.stderr[-200:]])[0] if done.returncode else ""
 
 
-def rows_of(table: Path) -> list[list[str]]:
-    """The lines of a table; none where there is no table yet."""
-    return [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()] if table.exists() else []
-
-
-def summary(rows: Sequence[Sequence[str]], versions: int) -> str:
+def summary(rows: Sequence[Mapping[str, str]], versions: int) -> str:
     """The numbers of edits, failures and seconds, in words."""
-    edits = [row for row in rows if row[1] != ORIGINAL]
-    failed = [row for row in rows if row[3]]
-    seconds = [float(row[2]) for row in rows]
+    edits = [row for row in rows if row["maker"] != ORIGINAL]
+    failed = [row for row in rows if row["error"]]
+    seconds = [float(row["seconds"]) for row in rows]
     median, longest = statistics.median(seconds), max(seconds)
-    targets = {row[0] for row in rows}
+    targets = {row["target"] for row in rows}
     return "\n".join(
         [
             f"{len(edits)} edits of {len(targets)} targets; {len(rows)} of {versions} versions were compiled",
-            f"{len(failed)} do not compile" + "".join(f"\n  {row[0]} {row[1]}: {row[3]}" for row in failed),
+            f"{len(failed)} do not compile"
+            + "".join(f"\n  {row['target']} {row['maker']}: {row['error']}" for row in failed),
             f"nvcc: {sum(seconds):.0f} s in all, median {median:.1f} s, at most {longest:.1f} s",
         ]
     )

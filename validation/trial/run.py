@@ -3,11 +3,13 @@
     python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [--turns FILE] [TARGET ...]
 
 A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p003/k03b``; without any, those of
-``targets.txt``. ``OUT/NAME.json`` gets the document of each trial, ``OUT/trials.tsv`` a line: the numbers of attempts,
-which are changes that were compiled and run, and of kept ones, the gain, the seconds, and what the oracle says. Targets
-that OUT has are left out, so that the command can be repeated until all are there. Several runs may share OUT and a
+``targets.txt``. ``OUT/trials.tsv`` gets a line for each trial: the numbers of attempts, which are changes that were
+compiled and run, and of kept ones, the gain, the seconds, what the oracle says, and a digest of the patch.
+``OUT/attempts.tsv`` gets a line for each change, and ``OUT/NAME.json`` the document of the trial. Targets in
+``trials.tsv`` are left out, so that the command can be repeated until all are there. Several runs may share OUT and a
 GPU, each with targets of its own and the same FILE: launches are timed and counted alone, programs are run side by
-side. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for diagnoses, ncu.
+side, and waits count neither to the seconds nor to the budget. Needs a GPU, nvcc, PyCUDA, compute-sanitizer and, for
+diagnoses, ncu.
 
 The oracle of a catalogue kernel is the reference of its front matter; a labelled program compares each of its kernels
 with numbers that it computes on the host.
@@ -21,6 +23,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,13 +41,17 @@ from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.live import compile_all, event_times
 from ncuview.pipeline.trials import try_launch, try_program
 from ncuview.profiling.machine import find_nvcc
-from ncuview.records.trial import Decision, Stage, Trial
+from ncuview.records.diagnosis import Gain
+from ncuview.records.trial import Attempt, Decision, Stage, Trial
 from ncuview.render.trial import trial_document
 from ncuview.trial.stages import Stages
 from validation.labelled import HERE, sources
+from validation.trial.tables import append, rows_of
 
 TARGETS = Path(__file__).with_name("targets.txt")
-COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle")
+COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle", "patch")
+ATTEMPT = ("target", "step", "rule", "optimization", "decision", "predicted", "bound", "measured", "title", "reason")
+"""The columns of ``attempts.tsv``; gains are the best estimate."""
 ALONE = {"times", "counters"}
 """Stages that other launches would disturb."""
 ANY_TIME = {"compile", "machine code", "runs"}
@@ -69,7 +76,8 @@ def main(
     end = time.monotonic() + deadline
     out.mkdir(parents=True, exist_ok=True)
     wanted = targets or listed_targets()
-    left = [target for target in wanted if not _document(out, target).exists()]
+    done = {row["target"] for row in rows_of(out / "trials.tsv")}
+    left = [target for target in wanted if target not in done]
     for number, target in enumerate(left):
         if end - time.monotonic() < LEFT_S:
             print(f"deadline: {len(left) - number} targets are left, the first is {target}", flush=True)
@@ -80,10 +88,10 @@ def main(
         except NcuviewError as failed:
             print(f"{target}: FAILED: {failed}", flush=True)
             continue
-        _document(out, target).write_text(trial_document(trial), encoding="utf-8")
+        (out / f"{target.replace('/', '-')}.json").write_text(trial_document(trial), encoding="utf-8")
         row = _row(target, trial, oracle)
-        with (out / "trials.tsv").open("a", encoding="utf-8") as table:
-            table.write("\t".join(row) + "\n")
+        append(out / "attempts.tsv", ATTEMPT, [_attempt(target, each) for each in trial.attempts])
+        append(out / "trials.tsv", COLUMNS, [row])
         print("  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), flush=True)
 
 
@@ -103,16 +111,22 @@ def listed_targets() -> list[str]:
     return [line for line in TARGETS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 
 
-def _document(out: Path, target: str) -> Path:
-    return out / f"{target.replace('/', '-')}.json"
+def _attempt(target: str, each: Attempt) -> tuple[str, ...]:
+    gains = map(_best, (each.predicted, each.bound.gain if each.bound else None, each.measured))
+    return (target, str(each.step), each.rule, each.optimization, each.decision, *gains, each.title, each.reason)
+
+
+def _best(gain: Gain | None) -> str:
+    return f"{gain.best:.3f}" if gain else ""
 
 
 def _row(target: str, trial: Trial, oracle: str) -> tuple[str, ...]:
     decisions = Counter(each.decision for each in trial.attempts)
     attempts = sum(decisions[each] for each in RUN)
-    gain = f"{trial.gain.best:.3f}" if trial.gain else ""
     counts = (attempts, decisions["kept"], decisions["refuted"], decisions["unproven"])
-    return (target, *map(str, counts), gain, f"{trial.seconds['all']:.0f}", trial.stopped, oracle)
+    patch = f"{zlib.crc32(trial.patch.encode('utf-8', 'surrogateescape')):08x}" if trial.patch else ""
+    seconds = f"{trial.seconds['all']:.0f}"
+    return (target, *map(str, counts), _best(trial.gain), seconds, trial.stopped, oracle, patch)
 
 
 def _kernel(name: str, budget: float, jobs: int, stages: Stages) -> tuple[Trial, str]:

@@ -13,7 +13,6 @@ that the command can be repeated until all are there. Needs a GPU, nvcc, PyCUDA 
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 import time
 from collections import Counter
@@ -21,7 +20,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import Annotated, Any
 
 import typer
@@ -41,6 +39,7 @@ from ncuview.trial.stages import Stages
 from ncuview.trial.verify import Answer, Process
 from tests.trial.seeds import kernel_of
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
+from validation.trial.tables import append, rows_of
 
 COLUMNS = ("name", "kernel", "class", "origin", "verdict", "check", "oracle", "one input and size", "seconds", "reason")
 ARCHITECTURE = "sm_90"
@@ -139,8 +138,8 @@ def main(
 ) -> None:
     """Check every wrong edit that the table does not have, and sum it up."""
     out.mkdir(parents=True, exist_ok=True)
-    table, end, lock = out / ("compiled.tsv" if compile_only else "wrong.tsv"), time.monotonic() + deadline, Lock()
-    known = {row[0] for row in rows_of(table)}
+    table, end = out / ("compiled.tsv" if compile_only else "wrong.tsv"), time.monotonic() + deadline
+    known = {row["name"] for row in rows_of(table)}
     left = [wrong for wrong in wrong_edits() if wrong.name not in known]
     row_of = compiled if compile_only else _row
 
@@ -148,8 +147,7 @@ def main(
         if time.monotonic() >= end:
             return
         row = row_of(wrong)
-        with lock, table.open("a", encoding="utf-8") as lines:
-            lines.write("\t".join(re.sub(r"\s+", " ", each) for each in row) + "\n")
+        append(table, COLUMNS, [row])
         print("  ".join(row), flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -159,14 +157,8 @@ def main(
     print(f"{len(wrong_edits()) - len(rows)} edits are left")
 
 
-def rows_of(table: Path) -> list[list[str]]:
-    """The lines of a table; none where there is no table yet."""
-    return [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()] if table.exists() else []
-
-
-def summary(rows: Sequence[Sequence[str]]) -> str:
+def summary(found: Sequence[Mapping[str, str]]) -> str:
     """How many wrong edits were kept, and what kept or refuted them, in words."""
-    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     kept = [each["name"] for each in found if each["verdict"] == "verified"]
     one = sum(each["one input and size"] == KEPT for each in found)
     wrong = sum(each["oracle"].startswith("WRONG") for each in found)
