@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from ncuview.trial.verify import Answer
 from tests.emulation import needs_gpp
 from tests.trial.emulated import process, reload_of, tools
 from tests.trial.seeds import original
+from validation.trial import on_gpus
 from validation.trial.choose import FINISHED, FURTHER, NAIVE, source_of
 from validation.trial.figures import HERE, figures, sections
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
@@ -46,6 +49,21 @@ def test_rows_are_appended_below_one_line_of_columns(tmp_path: Path) -> None:
     for target in ("mmul", "p003/k03b"):
         append(file, ("target", "oracle"), [(target, "WRONG:\ta\nlong reason")])
     assert rows_of(file) == [{"target": target, "oracle": "WRONG: a long reason"} for target in ("mmul", "p003/k03b")]
+
+
+@pytest.mark.parametrize(("deadline", "begun"), [(300.0, 2), (1.0, 0)])
+def test_each_gpu_takes_the_next_target_until_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], deadline: float, begun: int
+) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'GPU 0: A'; echo 'GPU 1: B'\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    append(tmp_path / "trials.tsv", COLUMNS, [("mmul", *"123456789")])
+    on_gpus.main(tmp_path, ["mmul", "k1", "p003/none"], deadline=deadline)
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == f"{2 - begun} targets were not begun"
+    assert len([line for line in said if re.match("GPU [01]: .", line)]) == begun == len(said) - 1
 
 
 def test_the_page_counts_what_was_tried() -> None:
