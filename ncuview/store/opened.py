@@ -121,6 +121,22 @@ class Store:
         except duckdb.CatalogException:  # it may be about a question
             return self.connection.sql(query, params=values)
 
+    def kept(self, view: str) -> str:
+        """The name of a table with the rows of a view of ``views.sql``, which is made once, for several questions.
+
+        Raises:
+            ReportDamaged: A file of the store is damaged.
+        """
+        import duckdb
+
+        try:
+            self.connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS kept_{view} AS FROM {view}")
+        except duckdb.Error as error:
+            if _is_damage(error):
+                raise _damaged(self.name, error) from error
+            raise
+        return f"kept_{view}"
+
     def rows(self, asked: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
         """The rows of an answer.
 
