@@ -36,6 +36,7 @@ from ncuview.store.opened import Store, open_store
 from ncuview.store.place import place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
 from ncuview.store.series import COLUMNS, series_of
+from ncuview.store.work import exact_of, work_of
 
 SEED, LAUNCHES, PER_REPORT, METRICS = 2026, 10_000_000, 1_000, 40
 GPUS = ("NVIDIA A100", "NVIDIA H100", "NVIDIA H200")
@@ -144,6 +145,11 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
         : METRICS - len(names)
     ]
     counters |= {name: (chance.random(len(at)) * 100).round(2) for name in noisy}
+    compared = exact_of(counters)
+    _, first, of_first = np.unique(exact, return_index=True, return_inverse=True)
+    values = np.stack([counters[name][first] for name in compared], axis=1)
+    launches["work"] = np.array([work_of(compared, each) for each in values])[of_first]
+    launches["cycles"] = counters["sm__cycles_elapsed.max"]
     first_of_call, calls = np.unique(at * 30 + kernel % 30, return_counts=True)
     sums = np.bincount(at * 30 + kernel % 30, weights=duration)[first_of_call]
     return {

@@ -9,34 +9,30 @@ a new point. A kernel that was renamed continues its series where its machine co
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import Seen, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
 from ncuview.store.questions import OF_NAME, SPLIT, cell, names_of, unknown_kernel
 from ncuview.store.schema import TABLE
+from ncuview.store.work import CYCLES, SINCE, exact_of, with_work
 
-CYCLES = "sm__cycles_elapsed.max"
-"""Over the time it is the clock."""
-_NAME = re.compile(r"\w[\w.]*")
-"""Metrics of other names are not ncu's, and are left out."""
+_FIXED = {column.name for column in TABLE["metrics"].columns}
 _KEY = (
-    "l.clock_control, l.cache_control, l.replay_mode, l.gpu, l.function, l.template_arguments, "
-    "l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.point, l.cuda_version, l.ncu_version"
+    "clock_control, cache_control, replay_mode, gpu, function, template_arguments, "
+    "grid_x, grid_y, grid_z, block_x, block_y, block_z, point, cuda_version, ncu_version"
 )
 _NAME_OF = "function || coalesce(template_arguments, '')"
-_TIMED = "l.duration_ns > 0 AND l.waits_for_peers IS NOT TRUE"
+_TIMED = "duration_ns > 0 AND waits_for_peers IS NOT TRUE"
 """Which launches the views ``timed`` and ``history`` have."""
-_CODES = "list_sort(list_distinct(coalesce(list(l.code) FILTER ({}), [])))"
+_CODES = "list_sort(list_distinct(coalesce(list(code) FILTER ({}), [])))"
 """The distinct ones; list(DISTINCT) would group all launches once more."""
 _SHOWN_VALUES = 3
 _VARYING_FROM = 3
@@ -78,8 +74,8 @@ class AtPoint:
     codes: tuple[int, ...]
     clock: float | None
     """The median of all launches; None where it is unknown."""
-    bounds: tuple[Any, ...]
-    """Of each exact counter the smallest value, the largest, and how many launches have it."""
+    works: Mapping[int, int]
+    """How many launches have each number of ``work``."""
 
     @property
     def point(self) -> Point:
@@ -129,7 +125,7 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
             rows = [(*each[1:], *row) for row in varied[: limit or None]]
             tables.append(AnswerTable("work varies", each.settings, _VARIED, tuple(rows), len(varied) - len(rows)))
         stepped = {step.at for step in found.steps}
-        rows = [(*each[1:], *_point_row(points[at], stepped=at in stepped)) for at in range(len(points))][-limit:]
+        rows = [(*each[1:], *_point_row(points[at], stepped=at in stepped)) for at in range(len(points))[-limit:]]
         tables.append(AnswerTable("times", each.settings, _TIMES, tuple(rows), len(points) - len(rows)))
     if limit and len(ordered) > limit:
         notes.append(f"{len(ordered) - limit:,} more configurations, of less time, are left out; --limit 0 shows all.")
@@ -145,22 +141,15 @@ _TIMES = (*_OF_SERIES, "point", "created", "cuda_version", "ncu_version", "launc
 class _Launches:
     """The launches of the asked kernel: of the names that match, and of those that its code had at other points.
 
-    Most kernels have one name. The query that finds it therefore reads all that a history needs.
+    Most kernels have one name. The query that finds it therefore reads all that a history needs but for counters.
 
     Attributes:
-        exact: The exact counters, in the order of ``AtPoint.bounds``.
         series: The points of each series, in the order of their reports.
-        several: The distinct values of counters that differ between launches of a point, by counter and point.
+        counters: The values of exact counters by the launches' work, in the order of their names.
         renamed: The other names, each with the name that continues it.
     """
 
     def __init__(self, store: Store, kernel: str) -> None:
-        known = set(store.tables.table("metrics").columns)
-        named = known - {column.name for column in TABLE["metrics"].columns}
-        self.exact = [
-            name for name in sorted(named) if class_of_metric(name) is MetricClass.EXACT and _NAME.fullmatch(name)
-        ]
-        self._clock = f'median(m."{CYCLES}" / l.duration_ns)' if CYCLES in known else "NULL"
         self._store, self._condition = store, OF_NAME
         self._values: dict[str, Any] = names_of(kernel)
         found = self._points()
@@ -178,30 +167,56 @@ class _Launches:
             self._values = {"kernels": sorted({of for of, _ in names}), "names": sorted({name for _, name in names})}
             found = self._points()
         self.series = self._series(found)
-        self.several = self._several(found)
+        self.counters = self._counters()
 
     def _points(self) -> list[AtPoint]:
         """The launches of the names, by point."""
-        times = [f"{of} FILTER ({_TIMED})" for of in ("min(l.created)", "count(*)", "median(l.duration_ns)")]
+        times = [f"{of} FILTER ({_TIMED})" for of in ("min(created)", "count(*)", "median(duration_ns)")]
         codes = [_CODES.format("true"), *times, _CODES.format(_TIMED)]
-        bounds = [of for name in self.exact for of in (f'min(m."{name}")', f'max(m."{name}")', f'count(m."{name}")')]
-        return [
-            AtPoint(key, kernel, tuple(all_codes), created, launches, time_ns, tuple(codes), clock, tuple(numbers))
-            for key, (kernel, all_codes, created, launches, time_ns, codes, clock, *numbers) in self._grouped(
-                ["any_value(l.kernel)", *codes, self._clock, *bounds]
-            )
-        ]
-
-    def _grouped(self, aggregates: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-        """Aggregates over the launches of each point and their metrics."""
+        aggregates = ["any_value(kernel)", *codes, "median(cycles / duration_ns)", "histogram(work)"]
         rows = self._store.sql(
-            f"SELECT {_KEY}, {', '.join(aggregates)} FROM (SELECT * FROM launches WHERE {self._condition}) AS l "  # noqa: S608
-            "LEFT JOIN (SELECT * FROM metrics WHERE kernel IN $kernels) AS m USING (report, launch) GROUP BY ALL",
+            f"SELECT {_KEY}, {', '.join(aggregates)} FROM ({self._launches(self._condition)}) GROUP BY ALL",  # noqa: S608
             **self._values,
         )
-        keys = len(rows.columns) - len(aggregates)
-        for row in self._store.rows(rows):
-            yield row[:keys], row[keys:]
+        return [
+            AtPoint(tuple(key), kernel, tuple(all_codes), created, launches, time_ns, tuple(codes), clock, works or {})
+            for *key, kernel, all_codes, created, launches, time_ns, codes, clock, works in self._store.rows(rows)
+        ]
+
+    def _launches(self, condition: str) -> str:
+        """The query of the launches for which a condition holds."""
+        query = f"SELECT * FROM launches WHERE {condition}"  # noqa: S608
+        if not self._store.has_before(SINCE):
+            return query
+        known = set(self._store.tables.table("metrics").columns)
+        return with_work(query, exact_of(known - _FIXED), cycles=CYCLES in known)
+
+    def _counters(self) -> dict[str, dict[int, float]]:
+        """Of each exact counter the values by the work of launches: one launch of each is read."""
+        kernels = {"kernels": self._values["kernels"]}
+        chosen = self._store.sql(
+            "SELECT work, min(report), arg_min(launch, report) "  # noqa: S608
+            f"FROM ({self._launches('kernel IN $kernels')}) WHERE work IS NOT NULL GROUP BY work",
+            **kernels,
+        )
+        works = {(report, launch): work for work, report, launch in self._store.rows(chosen)}
+        reports = sorted({report for report, _ in works})
+        metrics = self._store.of_reports("metrics", reports)
+        names = exact_of(set(self._store.sql(metrics).columns) - _FIXED)
+        columns = ", ".join(f'"{name}"' for name in names)
+        found = self._store.sql(
+            f"SELECT report, launch, {columns or 'NULL'} FROM ({metrics}) "  # noqa: S608
+            "WHERE kernel IN $kernels AND report IN $reports",
+            **kernels,
+            reports=reports,
+        )
+        counters: dict[str, dict[int, float]] = {name: {} for name in names}
+        for report, launch, *values in self._store.rows(found):
+            if (work := works.get((report, launch))) is not None:
+                for name, value in zip(names, values, strict=False):
+                    if value is not None:
+                        counters[name][work] = value
+        return counters
 
     def _others(self, codes: Sequence[int]) -> list[Any]:
         """Bare name, name and codes of kernels that have the code, and are at none of the points of the asked names.
@@ -236,17 +251,6 @@ class _Launches:
             points.sort(key=lambda at: (at.created is None, at.created, str(at.point.point)))
         return dict(sorted(series.items(), key=lambda item: str(item[0])))
 
-    def _several(self, found: Sequence[AtPoint]) -> dict[str, dict[tuple[Any, ...], tuple[float, ...]]]:
-        """Another query, for the counters of which smallest and largest value do not say all."""
-        columns = list(zip(*(at.bounds for at in found), strict=True))
-        names = [name for place, name in enumerate(self.exact) if columns[3 * place] != columns[3 * place + 1]]
-        values: dict[str, dict[tuple[Any, ...], tuple[float, ...]]] = {name: {} for name in names}
-        lists = [f'list_sort(list(DISTINCT m."{name}") FILTER (m."{name}" IS NOT NULL))' for name in names]
-        for key, cells in self._grouped(lists) if names else ():
-            for name, each in zip(names, cells, strict=True):
-                values[name][key] = tuple(each or ())
-        return values
-
 
 def _shape(sizes: Sequence[int | None]) -> str:
     return "x".join(str(size) for size in sizes if size is not None)
@@ -254,13 +258,11 @@ def _shape(sizes: Sequence[int | None]) -> str:
 
 def _histories(points: Sequence[AtPoint], launches: _Launches) -> Iterator[tuple[str, list[Seen]]]:
     """The exact counters that do not have one value throughout, each with its values at each point."""
-    columns = list(zip(*(at.bounds for at in points), strict=True))
-    for place, name in enumerate(launches.exact):
-        lows, highs, counts = columns[3 * place : 3 * place + 3]
-        if len({*lows, *highs} - {None}) > 1:
-            several = launches.several.get(name, {})
-            values = [several.get(at.key, () if low is None else (low,)) for at, low in zip(points, lows, strict=True)]
-            yield name, [Seen(each, count) for each, count in zip(values, counts, strict=True)]
+    works = {work for at in points for work in at.works}
+    for name, of_work in launches.counters.items():
+        if len({of_work[work] for work in works if work in of_work}) > 1:
+            known = ([(of_work[work], count) for work, count in at.works.items() if work in of_work] for at in points)
+            yield name, [Seen(tuple(sorted({value for value, _ in at})), sum(count for _, count in at)) for at in known]
 
 
 def _times(points: Sequence[AtPoint]) -> TimeChanges:

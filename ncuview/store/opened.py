@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, cached_property
 from importlib import resources
 from importlib.util import find_spec
@@ -45,7 +45,7 @@ class Store:
         import duckdb
 
         self.name = place.name
-        self._contents = contents
+        self._place, self._contents = place, contents
         spilled = tempfile.mkdtemp(prefix="ncuview-")
         self._remove_spilled = finalize(self, rmtree, spilled, ignore_errors=True)
         self.tables = _connection(place, spilled)
@@ -76,6 +76,16 @@ class Store:
     def damaged(self) -> tuple[Added, ...]:
         """The reports of which something could not be read, and why."""
         return self._contents.damaged
+
+    def has_before(self, version: int) -> bool:
+        """Whether a batch is of a version of the tables before this one."""
+        return any(batch.version < version for batch in self._contents.batches)
+
+    def of_reports(self, table: TableName, reports: Collection[int]) -> str:
+        """The query of a table that reads no files but those of batches with these reports."""
+        wanted = set(reports)
+        batches = (each for each in self._contents.batches if any(report.report in wanted for report in each.reports))
+        return _query(self._place, Contents(batches), table) or _no_rows(table)
 
     def sql(self, query: str, **values: Any) -> duckdb.DuckDBPyRelation:
         """The answer to a query, which is computed when its rows are asked for: ``.df()``, ``.fetchall()`` ...
@@ -110,6 +120,22 @@ class Store:
             return self.tables.sql(query, params=values)
         except duckdb.CatalogException:  # it may be about a question
             return self.connection.sql(query, params=values)
+
+    def kept(self, view: str) -> str:
+        """The name of a table with the rows of a view of ``views.sql``, which is made once, for several questions.
+
+        Raises:
+            ReportDamaged: A file of the store is damaged.
+        """
+        import duckdb
+
+        try:
+            self.connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS kept_{view} AS FROM {view}")
+        except duckdb.Error as error:
+            if _is_damage(error):
+                raise _damaged(self.name, error) from error
+            raise
+        return f"kept_{view}"
 
     def rows(self, asked: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
         """The rows of an answer.

@@ -35,6 +35,8 @@ _RATIOS: Mapping[By, str] = {
 }
 OF_NAME = "kernel IN $kernels AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
 """The launches of a kernel that is named with or without namespaces, template arguments and parameters."""
+_MANY = 1_000
+"""From this limit on all rows are ordered."""
 _OF_KERNEL = "$given IN (kernel, function, name)"
 
 
@@ -48,12 +50,14 @@ def top(store: Store, limit: int) -> Answer:
     kernels = "name, gpu, launches, time_ns, share, saved_ns, rule"
     calls = "file, line, function, operator, gpu, launches, time_ns, share"
     advice = "rule, optimization, about, gpu, findings, saved_ns, most_in"
+    source = store.kept("advised")
+    of_kernels, of_advice = f"top_kernels_of('{source}')", f"top_advice_of('{source}')"
     return _answer(
         "top",
         [
-            *_tables(store, "kernels by GPU time", "top_kernels", kernels, "time_ns DESC NULLS LAST, name, gpu", limit),
-            *_tables(store, "calls by GPU time", "top_calls", calls, "time_ns DESC NULLS LAST, file, line, gpu", limit),
-            *_tables(store, "advice by saved time", "top_advice", advice, "saved_ns DESC NULLS LAST, rule, gpu", limit),
+            *_tables(store, "kernels by GPU time", of_kernels, kernels, "time_ns", "name, gpu", limit),
+            *_tables(store, "calls by GPU time", "top_calls", calls, "time_ns", "file, line, gpu", limit),
+            *_tables(store, "advice by saved time", of_advice, advice, "saved_ns", "rule, gpu", limit),
         ],
     )
 
@@ -76,10 +80,8 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
         if store.rows(store.sql(count, **values)) == [(0,)]:
             raise unknown_kernel(store, kernel)
     view, where = (f"compare_{by}_of($kernels)", _OF_KERNEL) if kernel is not None else (f"compare_{by}", "true")
-    order = "group_ns DESC, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns" + ", rank" * (
-        by == "rank"
-    )
-    found = list(_tables(store, f"by {by}", view, _COMPARED[by], order, limit, where, values))
+    ties = "name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns" + ", rank" * (by == "rank")
+    found = list(_tables(store, f"by {by}", view, _COMPARED[by], "group_ns", ties, limit, where, values))
     return _answer(f"compare --by {by}", found, _RATIOS[by])
 
 
@@ -91,10 +93,8 @@ def outliers(store: Store, limit: int) -> Answer:
         limit: The most rows of a table; 0 for all.
     """
     columns = f"name, gpu, {SHAPE}, time_ns, usual_ns, ratio, of_launches, point, rank, report, launch"
-    order = "abs(time_ns - usual_ns) DESC, report, launch"
-    return _answer(
-        "outliers", _tables(store, "launches far from their kernel's others", "outliers", columns, order, limit)
-    )
+    title, by = "launches far from their kernel's others", "abs(time_ns - usual_ns)"
+    return _answer("outliers", _tables(store, title, "outliers", columns, by, "report, launch", limit))
 
 
 def unprofiled(store: Store, limit: int) -> Answer:
@@ -104,9 +104,8 @@ def unprofiled(store: Store, limit: int) -> Answer:
         store: The store.
         limit: The most rows of a table; 0 for all.
     """
-    order = "time_ns DESC NULLS LAST, name, gpu"
     columns = "name, gpu, owner, launches, time_ns, share, why"
-    found = list(_tables(store, "kernels that were never judged", "unprofiled", columns, order, limit))
+    found = list(_tables(store, "kernels that were never judged", "unprofiled", columns, "time_ns", "name, gpu", limit))
     damaged = [(added.name, added.damage) for added in store.damaged]
     if damaged:
         shown = damaged[: limit or None]
@@ -170,17 +169,25 @@ def _tables(
     title: str,
     view: str,
     columns: str,
-    order: str,
+    by: str,
+    ties: str,
     limit: int,
     where: str = "true",
     values: Mapping[str, Any] | None = None,
 ) -> Iterator[AnswerTable]:
-    """A table for each setting, from constants of this module; only ``values`` come from the user."""
+    """A table for each setting, from constants of this module; only ``values`` come from the user.
+
+    Those with the largest ``by`` come first. Rows that are not among them are left out before the others are ordered.
+    """
     settings = ", ".join(SETTINGS)
-    place = f"row_number() OVER (PARTITION BY {settings} ORDER BY {order})"
+    place = f"row_number() OVER (PARTITION BY {settings} ORDER BY {by} DESC NULLS LAST, {ties})"
+    least = f"CASE WHEN count({by}) >= $most THEN list_last(max({by}, $most)) END" if 0 < limit < _MANY else "NULL"
+    same = " AND ".join(f"found.{name} IS NOT DISTINCT FROM sizes.{name}" for name in SETTINGS)
     found = store.sql(
-        f"WITH found AS MATERIALIZED (SELECT * FROM {view} WHERE {where}) "  # noqa: S608
-        f"SELECT {settings}, count(*) OVER (PARTITION BY {settings}) AS rows_of_settings, {columns} FROM found "
+        f"WITH found AS MATERIALIZED (SELECT * FROM {view} WHERE {where}), sizes AS MATERIALIZED ("  # noqa: S608
+        f"SELECT {settings}, count(*) AS rows_of_settings, {least} AS least FROM found GROUP BY ALL) "
+        f"SELECT {settings}, rows_of_settings, {columns} "
+        f"FROM (SELECT found.*, rows_of_settings FROM found JOIN sizes ON {same} WHERE least IS NULL OR {by} >= least) "
         f"QUALIFY $most = 0 OR {place} <= $most ORDER BY rows_of_settings DESC, {settings}, {place}",
         most=limit,
         **(values or {}),

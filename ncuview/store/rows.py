@@ -28,6 +28,7 @@ from ncuview.store.batches import number_of
 from ncuview.store.names import base_name, parts_of, without_folders
 from ncuview.store.schema import TABLE, TableName, arrow_schema
 from ncuview.store.series import series_of
+from ncuview.store.work import CYCLES, exact_of, work_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,6 +158,7 @@ def _launches(judged: JudgedReport) -> Iterator[Row]:
     codes = _codes(judged.profile)
     conditions = judged.conditions
     about = zip(judged.profile.launches["process"], judged.profile.launches["workload"], strict=True)
+    works, cycles = _works(judged.profile), judged.profile.metrics.get(CYCLES)
     for at, (launch, (process, workload)) in enumerate(zip(judged.diagnosis.launches, about, strict=True)):
         function, arguments = parts_of(launch.demangled)
         first = launch.findings[0] if launch.findings else None
@@ -190,6 +192,8 @@ def _launches(judged: JudgedReport) -> Iterator[Row]:
             "waits_for_peers": launch.waits_for_peers,
             "bottleneck_use": launch.units.get(launch.bottleneck),
             "not_judged": judged.text(main_cause(launch)) if launch.unexamined or launch.not_judged else None,
+            "work": works[at],
+            "cycles": None if cycles is None else _known(float(cycles.iloc[at])),
         }
         yield {**row, "series": series_of(row)}
 
@@ -312,6 +316,11 @@ def _codes(profile: Profile) -> dict[int, int]:
         for start, end in zip(starts, ends.tolist(), strict=True)
         if counted[start:end].all()
     } if len(launches) else {}  # fmt: skip
+
+
+def _works(profile: Profile) -> list[int | None]:
+    names = exact_of(name for name in profile.metrics.columns if not name.startswith(ATTRIBUTE))
+    return [work_of(names, _finite(values)) for values in profile.metrics[names].to_numpy(np.float64)]
 
 
 def _hash(data: bytes) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 3
+VERSION = 4
 """The version of these tables; a new one has an entry in ``versions.UPGRADES``."""
 VERSION_KEY = "ncuview.store"
 """The key in a Parquet file's metadata that holds table and version, as in ``launches/1``."""
@@ -149,6 +149,8 @@ TABLES: tuple[Table, ...] = (
             Column("bottleneck_use", "number", "The use of that unit as a share of its peak, 0 to 1; null: unknown."),
             Column("not_judged", "word", "Why most rules could not judge it; null where they did, and in version 1."),
             Column("series", "id", "A hash of settings, GPU, names, grid and block: launches with it are comparable."),
+            Column("work", "id", "A hash of its exact counters; null without any, and in versions 1 to 3."),
+            Column("cycles", "number", "sm__cycles_elapsed.max; null when unknown, and in versions 1 to 3."),
         ),
     ),
     Table(

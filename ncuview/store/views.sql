@@ -9,16 +9,27 @@
 -- Medians and outliers are of launches by `series`: to read, hash and compare one number takes a third of the time of the
 -- columns that it stands for. These are then read of few reports: for each series, of one that has it.
 
--- Where the GPU time goes.
-CREATE OR REPLACE VIEW top_kernels AS
+-- The launches of each kernel by their next step, if they have one: what `top_kernels` and `top_advice` are sums of.
+CREATE OR REPLACE VIEW advised AS
+SELECT
+    clock_control, cache_control, replay_mode, gpu, function, template_arguments, rule, optimization,
+    count(*) AS launches,
+    sum(duration_ns) AS time_ns,
+    sum(saved_ns) AS saved_ns,
+    max(saved_ns) AS most_saved_ns
+FROM launches
+GROUP BY ALL;
+
+-- `top_kernels` and `top_advice`; `source` is the name of `advised`, or of a table that has its rows.
+CREATE OR REPLACE MACRO top_kernels_of(source) AS TABLE
 WITH grouped AS MATERIALIZED (
     SELECT
         clock_control, cache_control, replay_mode, gpu, function, template_arguments,
-        count(*) AS launches,
-        sum(duration_ns) AS time_ns,
+        sum(launches)::BIGINT AS launches,
+        sum(time_ns) AS time_ns,
         sum(saved_ns) AS saved_ns,
-        arg_max(rule, saved_ns) AS rule
-    FROM launches
+        arg_max(rule, most_saved_ns) AS rule
+    FROM query_table(source)
     GROUP BY ALL
 )
 SELECT
@@ -28,6 +39,8 @@ SELECT
     time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
     saved_ns, rule
 FROM grouped;
+-- Where the GPU time goes.
+CREATE OR REPLACE VIEW top_kernels AS FROM top_kernels_of('advised');
 
 -- Which lines of programs it goes to.
 CREATE OR REPLACE VIEW top_calls AS
@@ -49,14 +62,13 @@ SELECT
     reports
 FROM grouped;
 
--- Which advice saves most: the next step of each launch, and the findings about programs.
-CREATE OR REPLACE VIEW top_advice AS
+CREATE OR REPLACE MACRO top_advice_of(source) AS TABLE
 SELECT
     clock_control, cache_control, replay_mode, gpu, 'kernel' AS about, rule, optimization,
-    count(*) AS findings,
+    sum(launches)::BIGINT AS findings,
     sum(saved_ns) AS saved_ns,
-    arg_max(function, saved_ns) AS most_in
-FROM launches
+    arg_max(function, most_saved_ns) AS most_in
+FROM query_table(source)
 WHERE rule IS NOT NULL
 GROUP BY ALL
 UNION ALL
@@ -67,6 +79,8 @@ FROM findings AS f
 JOIN reports AS r ON f.report = r.report AND f.gpu IS NOT DISTINCT FROM r.gpu
 WHERE f.launch IS NULL AND f.rank > 0
 GROUP BY ALL;
+-- Which advice saves most: the next step of each launch, and the findings about programs.
+CREATE OR REPLACE VIEW top_advice AS FROM top_advice_of('advised');
 
 -- The launches whose time says something.
 CREATE OR REPLACE VIEW timed AS
@@ -92,42 +106,21 @@ GROUP BY ALL;
 CREATE OR REPLACE MACRO times_of(kernels) AS TABLE
 WITH by_series AS MATERIALIZED (
     SELECT
-        series, any_value(report) AS report,
+        series, min(report) AS report,
         count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
     FROM timed
     WHERE kernels IS NULL OR kernel IN kernels
     GROUP BY ALL
 ),
 named AS (
-    SELECT DISTINCT
+    SELECT DISTINCT ON (series)
         series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
         grid_x, grid_y, grid_z, block_x, block_y, block_z
-    FROM (FROM launches WHERE report IN (SELECT report FROM by_series) AND (kernels IS NULL OR kernel IN kernels))
-    SEMI JOIN by_series USING (series, report)
+    FROM launches
+    WHERE report IN (SELECT report FROM by_series) AND (kernels IS NULL OR kernel IN kernels)
 )
 SELECT * EXCLUDE (report) FROM by_series JOIN named USING (series);
 
--- The same for each rank.
-CREATE OR REPLACE MACRO times_of_ranks(kernels) AS TABLE
-WITH by_series AS MATERIALIZED (
-    SELECT
-        series, rank, any_value(report) AS report,
-        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
-    FROM timed
-    WHERE rank IS NOT NULL AND (kernels IS NULL OR kernel IN kernels)
-    GROUP BY ALL
-),
-chosen AS MATERIALIZED (SELECT series, any_value(report) AS report FROM by_series GROUP BY ALL),
-named AS (
-    SELECT DISTINCT
-        series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z
-    FROM (FROM launches WHERE report IN (SELECT report FROM chosen) AND (kernels IS NULL OR kernel IN kernels))
-    SEMI JOIN chosen USING (series, report)
-)
-SELECT * EXCLUDE (report) FROM by_series JOIN named USING (series);
-
--- The same kernel and configuration on several GPU models; ratio is to the fastest.
 CREATE OR REPLACE MACRO compare_gpu_of(kernels) AS TABLE
 WITH grouped AS MATERIALIZED (FROM times_of(kernels))
 SELECT
@@ -142,9 +135,9 @@ WINDOW same AS (
     grid_x, grid_y, grid_z, block_x, block_y, block_z
 )
 QUALIFY count(*) OVER same > 1;
+-- The same kernel and configuration on several GPU models; ratio is to the fastest.
 CREATE OR REPLACE VIEW compare_gpu AS FROM compare_gpu_of(NULL);
 
--- The same kernel on one GPU model in several configurations; ratio is to the fastest.
 CREATE OR REPLACE MACRO compare_shape_of(kernels) AS TABLE
 WITH grouped AS MATERIALIZED (FROM times_of(kernels))
 SELECT
@@ -157,23 +150,42 @@ SELECT
 FROM grouped
 WINDOW same AS (PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments)
 QUALIFY count(*) OVER same > 1;
+-- The same kernel on one GPU model in several configurations; ratio is to the fastest.
 CREATE OR REPLACE VIEW compare_shape AS FROM compare_shape_of(NULL);
 
--- The same kernel and configuration on several ranks; ratio is to the median of the ranks.
 CREATE OR REPLACE MACRO compare_rank_of(kernels) AS TABLE
-WITH grouped AS MATERIALIZED (FROM times_of_ranks(kernels))
+WITH by_rank AS MATERIALIZED (
+    SELECT
+        series, rank, min(report) AS report,
+        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
+    FROM timed
+    WHERE rank IS NOT NULL AND (kernels IS NULL OR kernel IN kernels)
+    GROUP BY ALL
+),
+compared AS MATERIALIZED (
+    SELECT
+        series, rank, launches, time_ns,
+        min(report) OVER same AS report,
+        time_ns / median(time_ns) OVER same AS ratio,
+        sum(total_ns) OVER same AS group_ns
+    FROM by_rank
+    WINDOW same AS (PARTITION BY series)
+    QUALIFY count(*) OVER same > 1
+),
+named AS (
+    SELECT DISTINCT ON (series)
+        series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z
+    FROM launches
+    WHERE report IN (SELECT report FROM compared) AND (kernels IS NULL OR kernel IN kernels)
+)
 SELECT
     clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
     function || coalesce(template_arguments, '') AS name,
-    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns,
-    time_ns / median(time_ns) OVER same AS ratio,
-    sum(total_ns) OVER same AS group_ns
-FROM grouped
-WINDOW same AS (
-    PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-    grid_x, grid_y, grid_z, block_x, block_y, block_z
-)
-QUALIFY count(*) OVER same > 1;
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns, ratio, group_ns
+FROM compared
+JOIN named USING (series);
+-- The same kernel and configuration on several ranks; ratio is to the median of the ranks.
 CREATE OR REPLACE VIEW compare_rank AS FROM compare_rank_of(NULL);
 
 -- Launches far from the others of their kernel, code and configuration: outside of the quartiles by three times their

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from ncuview.store.batches import Added, Batch, new_id, number_of, publish
@@ -14,6 +15,7 @@ from ncuview.store.files import write_tables
 from ncuview.store.place import place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
 from ncuview.store.series import series_of
+from ncuview.store.work import CYCLES, exact_of, work_of
 
 Row = dict[str, Any]
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
@@ -80,6 +82,11 @@ class SmallStore:
         common = {**CONDITIONS, **conditions, "report": report}
         of_launches = [{**common, **LAUNCH, **launch, "launch": at} for at, launch in enumerate(launches)]
         of_launches = [{**launch, "series": series_of(launch)} for launch in of_launches]
+        metrics = list(metrics)
+        for launch, counters in zip(of_launches, metrics, strict=False):
+            names = exact_of(name for name, value in counters.items() if value is not None)
+            launch["work"] = work_of(names, np.array([counters[name] for name in names], np.float64))
+            launch["cycles"] = counters.get(CYCLES)
         keys = [column.name for column in TABLE["metrics"].columns]
         of_metrics = [
             {**{key: launch[key] for key in keys}, **found} for launch, found in zip(of_launches, metrics, strict=False)

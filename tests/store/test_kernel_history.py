@@ -10,7 +10,8 @@ import pytest
 from ncuview import store
 from ncuview.base.errors import UnknownKernel
 from ncuview.store.answer import Answer
-from ncuview.store.kernel_history import CYCLES, history
+from ncuview.store.kernel_history import history
+from ncuview.store.work import CYCLES
 from tests.store.small_store import SmallStore, of_day
 
 EXACT = "smsp__inst_executed.sum"

@@ -11,6 +11,7 @@ import pytest
 from ncuview import store
 from ncuview.store import batches, questions
 from ncuview.store.answer import Answer
+from ncuview.store.schema import VERSION
 from ncuview.store.series import COLUMNS, SINCE, series_of
 from tests.hostile import HOSTILE
 from tests.store.small_store import CONDITIONS, LAUNCH, SmallStore
@@ -76,7 +77,8 @@ def test_batches_of_older_versions_are_compared_with_the_others(
         ),
     )
     unknown = {"launches": "SELECT * REPLACE (NULL AS series) FROM older"}
-    monkeypatch.setattr("ncuview.store.versions.UPGRADES", {SINCE - 1: unknown})
+    later: dict[int, dict[str, str]] = {version: {} for version in range(SINCE, VERSION)}
+    monkeypatch.setattr("ncuview.store.versions.UPGRADES", {SINCE - 1: unknown, **later})
     assert answers(small.name) == expected
 
 
