@@ -6,10 +6,11 @@ and row groups that it needs, and memory does not grow with the store. Queries c
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from functools import cache, cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from shutil import rmtree
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+_NAME = re.compile(r"\w+")
+_MADE = re.compile(r"CREATE OR REPLACE (?:VIEW|MACRO) (\w+)")
 MOST_MEMORY = "1500MB"
 """What DuckDB takes at most; larger intermediate results go to a private temporary folder."""
 
@@ -45,7 +48,7 @@ class Store:
         import duckdb
 
         self.name = place.name
-        self._place, self._contents = place, contents
+        self._place, self._contents, self._unmade = place, contents, dict(_views())
         spilled = tempfile.mkdtemp(prefix="ncuview-")
         self._remove_spilled = finalize(self, rmtree, spilled, ignore_errors=True)
         self.tables = _connection(place, spilled)
@@ -61,11 +64,15 @@ class Store:
             query = _query(place, self._contents, table) or _no_rows(table)
             self.tables.execute(f"CREATE VIEW {table} AS {query}")
 
-    @cached_property
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB's connection with the views of ``views.sql`` as well, which take longer than a small answer."""
-        self.tables.execute(_questions())
-        return self.tables
+    def _make_views(self, query: str) -> None:
+        """Make the views of ``views.sql`` that a query names, with those that they name.
+
+        To make all of them takes longer than a small answer.
+        """
+        for name in _NAME.findall(query.lower()):
+            if statement := self._unmade.pop(name, ""):
+                self._make_views(statement)
+                self.tables.execute(statement)
 
     @property
     def reports(self) -> tuple[Added, ...]:
@@ -104,7 +111,8 @@ class Store:
         try:
             kinds = [statement.type for statement in self.tables.extract_statements(query)]
             if kinds == [duckdb.StatementType.SELECT]:
-                return self._asked(query, values or None)
+                self._make_views(query)
+                return self.tables.sql(query, params=values or None)
         except duckdb.Error as error:
             if _is_damage(error):
                 raise _damaged(self.name, error) from error
@@ -112,14 +120,6 @@ class Store:
                 f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables."
             ) from error
         raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
-
-    def _asked(self, query: str, values: dict[str, Any] | None) -> duckdb.DuckDBPyRelation:
-        import duckdb
-
-        try:
-            return self.tables.sql(query, params=values)
-        except duckdb.CatalogException:  # it may be about a question
-            return self.connection.sql(query, params=values)
 
     def kept(self, view: str) -> str:
         """The name of a table with the rows of a view of ``views.sql``, which is made once, for several questions.
@@ -130,7 +130,8 @@ class Store:
         import duckdb
 
         try:
-            self.connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS kept_{view} AS FROM {view}")
+            self._make_views(view)
+            self.tables.execute(f"CREATE TEMP TABLE IF NOT EXISTS kept_{view} AS FROM {view}")
         except duckdb.Error as error:
             if _is_damage(error):
                 raise _damaged(self.name, error) from error
@@ -266,8 +267,11 @@ def _read(files: Iterable[str], hidden: frozenset[int]) -> str:
 
 
 @cache
-def _questions() -> str:
-    return resources.files(__package__).joinpath("views.sql").read_text(encoding="utf-8")
+def _views() -> Mapping[str, str]:
+    """The statements of ``views.sql``, by the names of what they make."""
+    text = resources.files(__package__).joinpath("views.sql").read_text(encoding="utf-8")
+    statements = re.split(r"^(?=CREATE )", re.sub("--.*", "", text), flags=re.MULTILINE)[1:]
+    return {_MADE.match(each)[1]: each for each in statements}  # type: ignore[index]
 
 
 def _quoted(text: str) -> str:
