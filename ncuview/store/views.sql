@@ -82,6 +82,13 @@ GROUP BY ALL;
 -- Which advice saves most: the next step of each launch, and the findings about programs.
 CREATE OR REPLACE VIEW top_advice AS FROM top_advice_of('advised');
 
+-- What `series` stands for.
+CREATE OR REPLACE VIEW series_of_launches AS
+SELECT
+    series, report, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z
+FROM launches;
+
 -- The launches whose time says something.
 CREATE OR REPLACE VIEW timed AS
 SELECT *
@@ -113,10 +120,7 @@ WITH by_series AS MATERIALIZED (
     GROUP BY ALL
 ),
 named AS (
-    SELECT DISTINCT ON (series)
-        series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z
-    FROM launches
+    SELECT DISTINCT ON (series) * EXCLUDE (report) FROM series_of_launches
     WHERE report IN (SELECT report FROM by_series) AND (kernels IS NULL OR kernel IN kernels)
 )
 SELECT * EXCLUDE (report) FROM by_series JOIN named USING (series);
@@ -173,10 +177,7 @@ compared AS MATERIALIZED (
     QUALIFY count(*) OVER same > 1
 ),
 named AS (
-    SELECT DISTINCT ON (series)
-        series, clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z
-    FROM launches
+    SELECT DISTINCT ON (series) * EXCLUDE (report) FROM series_of_launches
     WHERE report IN (SELECT report FROM compared) AND (kernels IS NULL OR kernel IN kernels)
 )
 SELECT

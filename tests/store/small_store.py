@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from ncuview.store import batches
 from ncuview.store.batches import Added, Batch, new_id, number_of, publish
 from ncuview.store.files import write_tables
-from ncuview.store.place import place_of
+from ncuview.store.place import Place, place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
 from ncuview.store.series import series_of
 from ncuview.store.work import CYCLES, exact_of, work_of
+
+if TYPE_CHECKING:
+    import pytest
 
 Row = dict[str, Any]
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
@@ -48,6 +52,27 @@ LAUNCH: Row = {
 def of_day(day: int) -> Row:
     """Conditions of a nightly report; its commit is ``c<day>``."""
     return {"created": FIRST + timedelta(days=day), "point": f"c{day}"}
+
+
+def make_older(monkeypatch: pytest.MonkeyPatch, older: int, since: int, launches: str) -> None:
+    """Have the first batches of every store read as of the version before one, the others as of that one.
+
+    Args:
+        monkeypatch: Pytest's.
+        older: How many batches.
+        since: The version.
+        launches: The query of that version's launches over those of the version before, ``older``.
+    """
+
+    def contents_of(place: Place) -> batches.Contents:
+        return batches.Contents(
+            batches.Batch(each.id, since - (at < older), each.reports, each.files)
+            for at, each in enumerate(batches.contents_of(place).batches)
+        )
+
+    later: dict[int, dict[str, str]] = {version: {} for version in range(since, VERSION)}
+    monkeypatch.setattr("ncuview.store.opened.contents_of", contents_of)
+    monkeypatch.setattr("ncuview.store.versions.UPGRADES", {since - 1: {"launches": launches}, **later})
 
 
 class SmallStore:

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from ncuview import store
-from ncuview.store import batches, questions
+from ncuview.store import questions
 from ncuview.store.answer import Answer
-from ncuview.store.schema import VERSION
 from ncuview.store.series import COLUMNS, SINCE, series_of
 from tests.hostile import HOSTILE
-from tests.store.small_store import CONDITIONS, LAUNCH, SmallStore
+from tests.store.small_store import CONDITIONS, LAUNCH, SmallStore, make_older
 
 ONE: dict[str, Any] = {**CONDITIONS, **LAUNCH}
 
@@ -68,17 +67,7 @@ def test_batches_of_older_versions_are_compared_with_the_others(
     fill(small)
     expected = answers(small.name)
     assert all(answer.tables for answer in expected)
-    contents = batches.contents_of
-    monkeypatch.setattr(
-        "ncuview.store.opened.contents_of",
-        lambda place: batches.Contents(
-            batches.Batch(each.id, SINCE - (at < older), each.reports, each.files)
-            for at, each in enumerate(contents(place).batches)
-        ),
-    )
-    unknown = {"launches": "SELECT * REPLACE (NULL AS series) FROM older"}
-    later: dict[int, dict[str, str]] = {version: {} for version in range(SINCE, VERSION)}
-    monkeypatch.setattr("ncuview.store.versions.UPGRADES", {SINCE - 1: unknown, **later})
+    make_older(monkeypatch, older, SINCE, "SELECT * REPLACE (NULL AS series) FROM older")
     assert answers(small.name) == expected
 
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from ncuview import store
-from ncuview.store import batches
 from ncuview.store.answer import Answer
 from ncuview.store.kernel_history import history
 from ncuview.store.work import CYCLES, SINCE, exact_of, work_of
-from tests.store.small_store import SmallStore, of_day
+from tests.store.small_store import SmallStore, make_older, of_day
 from tests.store.test_kernel_history import FEW
 from tests.store.test_rows import tables
 
@@ -65,14 +64,6 @@ def test_batches_of_older_versions_have_the_same_history(
     expected = asked(small.name)
     assert {table.title for table in expected.tables} == {"changes", "times"}
     assert any("clock" in note for note in expected.notes)
-    contents = batches.contents_of
-    monkeypatch.setattr(
-        "ncuview.store.opened.contents_of",
-        lambda place: batches.Contents(
-            batches.Batch(each.id, SINCE - (at < older), each.reports, each.files)
-            for at, each in enumerate(contents(place).batches)
-        ),
-    )
-    unknown = {"launches": "SELECT * REPLACE (NULL::BIGINT AS work, NULL::DOUBLE AS cycles) FROM older"}
-    monkeypatch.setattr("ncuview.store.versions.UPGRADES", {SINCE - 1: unknown})
+    unknown = "SELECT * REPLACE (NULL::BIGINT AS work, NULL::DOUBLE AS cycles) FROM older"
+    make_older(monkeypatch, older, SINCE, unknown)
     assert asked(small.name) == expected
