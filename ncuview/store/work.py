@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import md5
+from itertools import compress
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ncuview.metrics.repeatability import MetricClass, class_of_metric
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SINCE = 4
@@ -39,11 +42,17 @@ def work_of(names: Sequence[str], values: NDArray[np.float64]) -> int | None:
         names: Those of the report, in order.
         values: Their values, shape (names,); NaN where unknown.
     """
-    known = [at for at, value in enumerate(values.tolist()) if value == value]  # noqa: PLR0124  (NaN)
-    if not known:
+    known = ~np.isnan(values)
+    if not known.any():
         return None
-    text = "\0".join(names[at] for at in known).encode()
-    return int.from_bytes(md5(text + values[known].tobytes(), usedforsecurity=False).digest()[:8], "big") >> 1
+    found = md5(_joined(tuple(names), known.tobytes()) + values[known].tobytes(), usedforsecurity=False)
+    return int.from_bytes(found.digest()[:8], "big") >> 1
+
+
+@lru_cache(maxsize=8)
+def _joined(names: Sequence[str], known: bytes) -> bytes:
+    """The names that are known; most launches of a report have the same ones."""
+    return "\0".join(compress(names, known)).encode()
 
 
 def with_work(launches: str, exact: Sequence[str], *, cycles: bool) -> str:
