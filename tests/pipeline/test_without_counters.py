@@ -261,7 +261,7 @@ def test_of_a_program_with_very_many_kernels_it_is_said_that_some_are_missing(
     program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine_code, "KERNELS_AT_MOST", 1)
-    assert "the first 1 kernels" in program_without_counters([program]).remark
+    assert "The first 1 kernels of each" in program_without_counters([program]).remark
 
 
 def test_of_a_python_program_only_the_remedy_is_left() -> None:
