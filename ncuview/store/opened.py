@@ -71,8 +71,12 @@ class Store:
         """
         for name in _NAME.findall(query.lower()):
             if statement := self._unmade.pop(name, ""):
-                self._make_views(statement)
-                self.tables.execute(statement)
+                try:
+                    self._make_views(statement)
+                    self.tables.execute(statement)
+                except Exception:  # a damaged file: the next query that names the view must say so too
+                    self._unmade[name] = statement
+                    raise
 
     @property
     def reports(self) -> tuple[Added, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SINCE = 4
 """The version of the tables from which on ``launches`` has the number and the cycles. One in which another metric
-counts as exact is a new version."""
+counts as exact is a new version; a test says when."""
 CYCLES = "sm__cycles_elapsed.max"
 """The metric that ``launches`` has as ``cycles``; over the time it is the clock."""
 _NAME = re.compile(r"\w[\w.]*")

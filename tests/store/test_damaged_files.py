@@ -34,3 +34,15 @@ def test_a_damaged_file_is_named(tmp_path: Path, question: str, *, cut: bool) ->
     last.write_bytes(data[: len(data) // 2] if cut else data[:footer] + bytes(40) + data[footer + 40 :])
     with pytest.raises(ReportDamaged, match="a file of the store cannot be read"), store.open(small.name) as asked:
         QUESTIONS[question](asked)
+
+
+@pytest.mark.parametrize("question", ["top", "compare"])
+def test_a_file_that_is_damaged_after_opening_is_named_each_time(tmp_path: Path, question: str) -> None:
+    small = SmallStore(tmp_path / "s")
+    small.add({}, {})
+    with store.open(small.name) as asked:
+        for file in Path(small.name).rglob("launches/**/*.parquet"):
+            file.write_bytes(file.read_bytes()[:20])
+        for _ in range(2):
+            with pytest.raises(ReportDamaged, match="a file of the store cannot be read"):
+                QUESTIONS[question](asked)
