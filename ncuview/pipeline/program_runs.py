@@ -240,7 +240,7 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern], fo
     if few:
         first, made = runs.profiled("time, calls and counters of {} launches", program_metrics())
     else:
-        # PyTorch takes seconds to import; other packages are too small to pay for a run that waits.
+        # PyTorch takes seconds to import, and the hook knows a place in it before which nothing is launched.
         waits = trace and trace.pytorch and not runs.options.no_hook and not _is_a_rank()
         first, made, held = _times(runs, _held_counters(runs, folder) if waits else None)
     seen = Seen(first, owners_of(first, mine))

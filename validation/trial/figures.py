@@ -22,7 +22,7 @@ from validation.trial.tables import rows_of
 
 HERE = Path(__file__).resolve().parent
 FINISHED = "finished, as their authors say"
-PROMISED = 1.10
+NEAR = 1.10
 """A measured gain is within the predicted one by this factor."""
 Row = Mapping[str, str]
 
@@ -49,7 +49,7 @@ def figures(trials: Sequence[Row], attempts: Sequence[Row]) -> str:
         f"# Trials\n\n`python3 -m validation.trial.figures validation/trial/trials.md`: {len(trials)} of"
         f" {len(parts)} targets were tried. [README.md](README.md) says how.\n\n{_table(columns, rows)}\n"
         f"## Changes\n\n{_table(('decision', 'changes', 'with a reason'), changes)}\n"
-        f"## Kept, where a finding predicted it\n\n{_promises(attempts)}"
+        f"## Kept, where a finding predicted it\n\n{_beside_predictions(attempts)}"
     )
 
 
@@ -82,16 +82,16 @@ def _of(trials: Sequence[Row]) -> Iterator[tuple[str, str]]:
     yield "stopped by the budget", str(sum(bool(row["stopped"]) for row in trials))
 
 
-def _promises(attempts: Sequence[Row]) -> str:
+def _beside_predictions(attempts: Sequence[Row]) -> str:
     kept = [row for row in attempts if row["decision"] == "kept" and row["predicted"] and row["measured"]]
     factors = [float(row["measured"]) / float(row["predicted"]) for row in kept]
-    within = sum(1 / PROMISED <= factor <= PROMISED for factor in factors)
+    within = sum(1 / NEAR <= factor <= NEAR for factor in factors)
     rows = [
         [row["target"], row["title"], row["rule"], row["predicted"], row["bound"], row["measured"], f"{factor:.2f}"]
         for row, factor in zip(kept, factors, strict=True)
     ]
     columns = ("target", "change", "rule", "predicted", "bound", "measured", "measured / predicted")
-    return f"Within {PROMISED:.2f}x: {within} of {len(kept)}.\n\n{_table(columns, rows)}"
+    return f"Within {NEAR:.2f}x: {within} of {len(kept)}.\n\n{_table(columns, rows)}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -60,7 +60,7 @@ def main(
                 return
             command = [sys.executable, "-m", "validation.trial.run", str(out), target, *options]
             said = _ended([*command, f"--turns={folder / 'turns'}"], variables, ends)
-            print(f"GPU {gpu}: {said}", flush=True)
+            print(f"GPU {gpu}: {said or f'{target}: left at the deadline'}", flush=True)
 
     gpus = subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True).stdout.count("GPU ")
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text, ThreadPoolExecutor(each * gpus) as pool:
@@ -70,7 +70,7 @@ def main(
 
 
 def _ended(command: Sequence[str], variables: Mapping[str, str], ends: float) -> str:
-    """The last line of a command, which is killed with all its children at the end."""
+    """The last line of a command, which is killed with all its children at the end; empty where it was."""
     run = subprocess.Popen(
         command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
@@ -80,8 +80,8 @@ def _ended(command: Sequence[str], variables: Mapping[str, str], ends: float) ->
     except subprocess.TimeoutExpired:
         os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
-        return f"{command[4]}: left at the deadline"
-    return (said.strip().splitlines() or [f"{command[4]}: nothing was printed"])[-1][-SAID:]
+        return ""
+    return (said.strip().splitlines() or [f"nothing was printed, exit code {run.returncode}"])[-1][-SAID:]
 
 
 if __name__ == "__main__":
