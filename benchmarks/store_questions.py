@@ -1,12 +1,13 @@
 """The time of each question, and the peak memory, on a store of ten million launches.
 
     python benchmarks/store_questions.py                       # about ten minutes and 3 GB of disk, which it frees
-    python benchmarks/store_questions.py --launches 100000     # a smaller store
+    python benchmarks/store_questions.py --launches 1000000    # a smaller store
     python benchmarks/store_questions.py --store FOLDER        # one that is there
 
 A seeded script writes the Parquet files: nightly reports of a year on three GPU models, two hundred kernels in three
-shapes, 40 counters of each launch, eight ranks. Each question runs in a process of its own, which opens the store,
-asks, and reports its time (from opening to the answer, the better of two) and its largest resident memory.
+shapes, 40 counters of each launch, eight ranks. The exact counters of one kernel differ in each of its 280,000
+launches. Each question runs in a process of its own, which opens the store, asks, and reports its time (from opening to
+the answer, the better of two) and its largest resident memory.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ from ncuview.store.work import exact_of, work_of
 SEED, LAUNCHES, PER_REPORT, METRICS = 2026, 10_000_000, 1_000, 40
 GPUS = ("NVIDIA A100", "NVIDIA H100", "NVIDIA H200")
 KERNELS, SHAPES, RANKS, DAYS = 200, 3, 8, 360
+VARYING = 154
+"""One of the kernels with most launches: its counters differ in every launch."""
 ROWS = 20
 """Of a table, as commands print."""
 FIRST = datetime(2026, 1, 1, 3, tzinfo=UTC)
@@ -137,7 +140,8 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
         "waits_for_peers": kernel % 50 == 49,
         "workload": words(np.zeros(len(at)), ["kernel"]),
     }
-    exact = kernel * 1_000_003 + shape * 7 + version * (kernel % 5 == 0)
+    of_data = np.where(kernel == VARYING, chance.integers(1_000_000, size=len(at)), 0)
+    exact = kernel * 1_000_003 + shape * 7 + version * (kernel % 5 == 0) + of_data
     names = ["sm__cycles_elapsed.max", *(name for name in shipped_plan() if name.startswith("smsp__sass"))][:METRICS]
     counters: Columns = {name: (exact + place).astype(np.float64) for place, name in enumerate(names)}
     counters["sm__cycles_elapsed.max"] = (duration * 1.755).round()
@@ -215,7 +219,7 @@ def conditions(chance: np.random.Generator, day: Any, number: Any) -> Columns:
 
 
 def asked() -> dict[str, Callable[[Store], Answer]]:
-    """The questions by what a user types; twelve kernels of all sizes have a history."""
+    """The questions by what a user types; kernels of all sizes have a history."""
     found: dict[str, Callable[[Store], Answer]] = {
         "top": lambda opened: questions.top(opened, ROWS),
         "compare --by gpu": lambda opened: questions.compare(opened, "gpu", None, ROWS),
@@ -235,7 +239,7 @@ def asked() -> dict[str, Callable[[Store], Answer]]:
         "SELECT rule, count(*), sum(saved_ns) FROM findings GROUP BY ALL ORDER BY 3 DESC",
     )
     found |= {f"sql {query!r}": partial(questions.sql, query=query, limit=ROWS) for query in queries}
-    names = [f"kernel_{number}" for number in range(2, KERNELS, KERNELS // 12)]
+    names = [f"kernel_{number}" for number in (*range(2, KERNELS, KERNELS // 12), VARYING)]
     return found | {f"history {name}": partial(kernel_history.history, kernel=name, limit=ROWS) for name in names}
 
 

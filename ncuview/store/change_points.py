@@ -40,6 +40,8 @@ LEAST_STEP = 0.01
 """Smaller steps are left out: of 200 launches of the catalogue that were recorded twice, most differ by that much."""
 LEAST_POINTS = 3
 """On either side of a step. Fewer cannot be told from odd runs at this level."""
+MOST_VALUES = 32
+"""Of an exact counter at a point that are known one by one."""
 _SEED = 2026
 _LARGEST_BLOCK = 4_000_000
 """Values that are permuted at a time: 32 MB."""
@@ -55,9 +57,13 @@ class Seen(NamedTuple):
     """An exact counter at a point."""
 
     values: tuple[float, ...]
-    """The distinct values of the launches, ascending; none where they are unknown."""
+    """The distinct values of the launches, ascending, the MOST_VALUES smallest; none where they are unknown."""
     launches: int
     """How many launches have a value."""
+    more: int = 0
+    """How many distinct values there are besides."""
+    common: int = 0
+    """How many distinct values the last point before has too; counted where one of the two has more."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class CounterChange:
 
     at: int
     before: tuple[float, ...]
-    """The distinct values of the launches at the last point before, ascending."""
+    """The distinct values of the launches at the last point before, ascending, the MOST_VALUES smallest."""
     after: tuple[float, ...]
 
 
@@ -110,17 +116,18 @@ def counter_changes(points: Sequence[Seen]) -> tuple[CounterChange, ...]:
     for at, now in enumerate(points):
         if not now.values:
             continue
-        if before.values and _differ(before.values, now.values, same_count=now.launches == before.launches):
+        if before.values and _differ(before, now):
             found.append(CounterChange(at, before.values, now.values))
         before = now
     return tuple(found)
 
 
-def _differ(before: tuple[float, ...], after: tuple[float, ...], *, same_count: bool) -> bool:
-    if same_count:
-        return before != after
-    one, other = set(before), set(after)
-    return not (one <= other or other <= one)
+def _differ(before: Seen, after: Seen) -> bool:
+    one, other = len(before.values) + before.more, len(after.values) + after.more
+    common = after.common if before.more or after.more else len({*before.values} & {*after.values})
+    if before.launches == after.launches:
+        return common < max(one, other)
+    return common < min(one, other)
 
 
 def time_changes(times_ns: Numbers, clocks: Numbers | None = None) -> TimeChanges:

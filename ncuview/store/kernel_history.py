@@ -10,7 +10,7 @@ a new point. A kernel that was renamed continues its series where its machine co
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
-from ncuview.store.change_points import Seen, TimeChanges, counter_changes, time_changes
+from ncuview.store.change_points import TimeChanges, counter_changes, time_changes
+from ncuview.store.counters import KEYS, CounterHistory, Counters
 from ncuview.store.opened import Store
 from ncuview.store.questions import OF_NAME, SPLIT, cell, names_of, unknown_kernel
-from ncuview.store.schema import TABLE
 from ncuview.store.work import CYCLES, SINCE, exact_of, with_work
 
-_FIXED = {column.name for column in TABLE["metrics"].columns}
 _KEY = (
     "clock_control, cache_control, replay_mode, gpu, function, template_arguments, "
     "grid_x, grid_y, grid_z, block_x, block_y, block_z, point, cuda_version, ncu_version"
@@ -74,8 +73,8 @@ class AtPoint:
     codes: tuple[int, ...]
     clock: float | None
     """The median of all launches; None where it is unknown."""
-    works: Mapping[int, int]
-    """How many launches have each number of ``work``."""
+    place: int
+    """The hash of the key."""
 
     @property
     def point(self) -> Point:
@@ -116,7 +115,7 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
         points = series[each]
         found = _times(points)
         notes += _remarks(each, points, found)
-        counted, varied = _counter_rows(points, launches)
+        counted, varied = _counter_rows(points, launches.counters.histories([at.place for at in points]))
         changes = sorted([*_time_rows(points, found), *counted], key=lambda change: change.at)
         if changes:
             rows = [(*each[1:], *change.row) for change in changes[-limit:]]
@@ -145,7 +144,7 @@ class _Launches:
 
     Attributes:
         series: The points of each series, in the order of their reports.
-        counters: The values of exact counters by the launches' work, in the order of their names.
+        counters: Their exact counters at each point.
         renamed: The other names, each with the name that continues it.
     """
 
@@ -167,20 +166,23 @@ class _Launches:
             self._values = {"kernels": sorted({of for of, _ in names}), "names": sorted({name for _, name in names})}
             found = self._points()
         self.series = self._series(found)
-        self.counters = self._counters()
+        place = f"SELECT hash({_KEY}) AS place, work, report, launch FROM ({self._launches(self._condition)})"  # noqa: S608
+        places = [[at.place for at in points] for points in self.series.values()]
+        self.counters = Counters(store, place, self._values, places)
 
     def _points(self) -> list[AtPoint]:
         """The launches of the names, by point."""
         times = [f"{of} FILTER ({_TIMED})" for of in ("min(created)", "count(*)", "median(duration_ns)")]
         codes = [_CODES.format("true"), *times, _CODES.format(_TIMED)]
-        aggregates = ["any_value(kernel)", *codes, "median(cycles / duration_ns)", "histogram(work)"]
+        aggregates = ["any_value(kernel)", *codes, "median(cycles / duration_ns)"]
         rows = self._store.sql(
-            f"SELECT {_KEY}, {', '.join(aggregates)} FROM ({self._launches(self._condition)}) GROUP BY ALL",  # noqa: S608
+            f"SELECT *, hash({_KEY}) FROM ("  # noqa: S608
+            f"SELECT {_KEY}, {', '.join(aggregates)} FROM ({self._launches(self._condition)}) GROUP BY ALL)",
             **self._values,
         )
         return [
-            AtPoint(tuple(key), kernel, tuple(all_codes), created, launches, time_ns, tuple(codes), clock, works or {})
-            for *key, kernel, all_codes, created, launches, time_ns, codes, clock, works in self._store.rows(rows)
+            AtPoint(tuple(key), kernel, tuple(all_codes), created, launches, time_ns, tuple(codes), clock, place)
+            for *key, kernel, all_codes, created, launches, time_ns, codes, clock, place in self._store.rows(rows)
         ]
 
     def _launches(self, condition: str) -> str:
@@ -189,34 +191,7 @@ class _Launches:
         if not self._store.has_before(SINCE):
             return query
         known = set(self._store.tables.table("metrics").columns)
-        return with_work(query, exact_of(known - _FIXED), cycles=CYCLES in known)
-
-    def _counters(self) -> dict[str, dict[int, float]]:
-        """Of each exact counter the values by the work of launches: one launch of each is read."""
-        kernels = {"kernels": self._values["kernels"]}
-        chosen = self._store.sql(
-            "SELECT work, min(report), arg_min(launch, report) "  # noqa: S608
-            f"FROM ({self._launches('kernel IN $kernels')}) WHERE work IS NOT NULL GROUP BY work",
-            **kernels,
-        )
-        works = {(report, launch): work for work, report, launch in self._store.rows(chosen)}
-        reports = sorted({report for report, _ in works})
-        metrics = self._store.of_reports("metrics", reports)
-        names = exact_of(set(self._store.sql(metrics).columns) - _FIXED)
-        columns = ", ".join(f'"{name}"' for name in names)
-        found = self._store.sql(
-            f"SELECT report, launch, {columns or 'NULL'} FROM ({metrics}) "  # noqa: S608
-            "WHERE kernel IN $kernels AND report IN $reports",
-            **kernels,
-            reports=reports,
-        )
-        counters: dict[str, dict[int, float]] = {name: {} for name in names}
-        for report, launch, *values in self._store.rows(found):
-            if (work := works.get((report, launch))) is not None:
-                for name, value in zip(names, values, strict=False):
-                    if value is not None:
-                        counters[name][work] = value
-        return counters
+        return with_work(query, exact_of(known - KEYS), cycles=CYCLES in known)
 
     def _others(self, codes: Sequence[int]) -> list[Any]:
         """Bare name, name and codes of kernels that have the code, and are at none of the points of the asked names.
@@ -256,15 +231,6 @@ def _shape(sizes: Sequence[int | None]) -> str:
     return "x".join(str(size) for size in sizes if size is not None)
 
 
-def _histories(points: Sequence[AtPoint], launches: _Launches) -> Iterator[tuple[str, list[Seen]]]:
-    """The exact counters that do not have one value throughout, each with its values at each point."""
-    works = {work for at in points for work in at.works}
-    for name, of_work in launches.counters.items():
-        if len({of_work[work] for work in works if work in of_work}) > 1:
-            known = ([(of_work[work], count) for work, count in at.works.items() if work in of_work] for at in points)
-            yield name, [Seen(tuple(sorted({value for value, _ in at})), sum(count for _, count in at)) for at in known]
-
-
 def _times(points: Sequence[AtPoint]) -> TimeChanges:
     clocks = [np.nan if at.clock is None else at.clock for at in points]
     return time_changes(np.array([at.time_ns for at in points], np.float64), np.array(clocks, np.float64))
@@ -293,17 +259,16 @@ def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Chang
 
 
 def _counter_rows(
-    points: Sequence[AtPoint], launches: _Launches
+    points: Sequence[AtPoint], histories: Iterator[CounterHistory]
 ) -> tuple[Sequence[_Change], Sequence[tuple[Cell, ...]]]:
     """The changes of exact counters; and of each counter that varies from run to run its name, bounds and points."""
     changes: list[_Change] = []
     varied: list[tuple[Cell, ...]] = []
-    for name, values in _histories(points, launches):
-        found = counter_changes(values)
-        known = [at for at, each in enumerate(values) if each.values]
+    for name, seen, least, most in histories:
+        found = counter_changes(seen)
+        known = [at for at, each in enumerate(seen) if each.values]
         if len(found) >= _VARYING_FROM and [change.at for change in found] == known[1:] and _same_code(points, known):
-            all_values = [value for each in values for value in each.values]
-            varied.append((name, min(all_values), max(all_values), len(known)))
+            varied.append((name, least, most, len(known)))
         else:
             changes += [_change(points, each.at, name, _values(each.before), _values(each.after)) for each in found]
     return changes, varied

@@ -125,8 +125,13 @@ class Store:
             ) from error
         raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
 
-    def kept(self, view: str) -> str:
-        """The name of a table with the rows of a view of ``views.sql``, which is made once, for several questions.
+    def kept(self, name: str, query: str, **values: Any) -> str:
+        """The name of a table with the rows of a query, for several questions; the next one of that name replaces it.
+
+        Args:
+            name: What it holds.
+            query: The query; ``$name`` stands for a value.
+            values: The values.
 
         Raises:
             ReportDamaged: A file of the store is damaged.
@@ -134,13 +139,13 @@ class Store:
         import duckdb
 
         try:
-            self._make_views(view)
-            self.tables.execute(f"CREATE TEMP TABLE IF NOT EXISTS kept_{view} AS FROM {view}")
+            self._make_views(query)
+            self.tables.execute(f"CREATE OR REPLACE TEMP TABLE kept_{name} AS {query}", values or None)
         except duckdb.Error as error:
             if _is_damage(error):
                 raise _damaged(self.name, error) from error
             raise
-        return f"kept_{view}"
+        return f"kept_{name}"
 
     def rows(self, asked: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
         """The rows of an answer.

@@ -50,7 +50,7 @@ def top(store: Store, limit: int) -> Answer:
     kernels = "name, gpu, launches, time_ns, share, saved_ns, rule"
     calls = "file, line, function, operator, gpu, launches, time_ns, share"
     advice = "rule, optimization, about, gpu, findings, saved_ns, most_in"
-    source = store.kept("advised")
+    source = store.kept("advised", "FROM advised")
     of_kernels, of_advice = f"top_kernels_of('{source}')", f"top_advice_of('{source}')"
     return _answer(
         "top",

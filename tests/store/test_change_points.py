@@ -63,6 +63,22 @@ def test_the_same_number_of_launches_with_one_value_less_is_a_change() -> None:
     assert counter_changes(points((5.0, 7.0), (5.0, 5.0))) == (CounterChange(1, (5.0, 7.0), (5.0,)),)
 
 
+@pytest.mark.parametrize(
+    ("after", "changed"),
+    [
+        (Seen((1.0, 2.0), 9, more=4, common=6), False),
+        (Seen((1.0, 2.0), 9, more=4, common=5), True),
+        (Seen((1.0, 2.0), 9, more=3, common=5), True),
+        (Seen((1.0, 2.0), 8, more=3, common=5), False),
+        (Seen((1.0, 2.0), 10, more=5, common=6), False),
+        (Seen((1.0, 2.0), 10, more=5, common=5), True),
+    ],
+    ids=["the same", "one is another", "one is missing", "fewer launches", "more launches", "more, and one is another"],
+)
+def test_values_that_are_only_counted_are_compared_by_how_many_are_common(after: Seen, *, changed: bool) -> None:
+    assert bool(counter_changes([Seen((1.0, 2.0), 9, more=4), after])) is changed
+
+
 def test_a_step_of_times_has_its_place_and_both_levels() -> None:
     after = [2 * time for time in FEW]
     assert time_changes(np.array([*FEW, *after])) == TimeChanges((TimeChange(10, 100.05, 200.1),))

@@ -10,6 +10,7 @@ import pytest
 from ncuview import store
 from ncuview.base.errors import UnknownKernel
 from ncuview.store.answer import Answer
+from ncuview.store.change_points import MOST_VALUES
 from ncuview.store.kernel_history import history
 from ncuview.store.work import CYCLES
 from tests.store.small_store import SmallStore, of_day
@@ -74,6 +75,44 @@ def test_a_change_between_the_smallest_and_largest_value_is_found(small: SmallSt
     for day, middle in enumerate([2.0, 2.5]):
         small.add({}, {}, {}, metrics=[{EXACT: value} for value in (1.0, middle, 3.0)], **of_day(day))
     assert changes(ask(small)) == [(EXACT, "c0", "c1", "1, 2, 3", "1, 2.5, 3")]
+
+
+MANY = [float(value) for value in range(3 * MOST_VALUES)]
+
+
+@pytest.mark.parametrize(
+    ("later", "change"),
+    [
+        (MANY[::-1], None),
+        (MANY[::2], None),
+        ([*MANY, 500.0], None),
+        ([*MANY[:-1], 500.0], (EXACT, "c1", "c2", "0, 1, 2, ...", "0, 1, 2, ...")),
+        ([7.0], None),
+        ([500.0], (EXACT, "c1", "c2", "0, 1, 2, ...", 500.0)),
+    ],
+    ids=["another order", "every second", "one more", "the largest is another", "one that was there", "a single other"],
+)
+def test_of_many_values_each_is_compared(later: list[float], change: tuple[Any, ...] | None, small: SmallStore) -> None:
+    for day, values in enumerate([MANY, MANY, later, later]):
+        small.add(*[{}] * len(values), metrics=[{EXACT: value} for value in values], **of_day(day))
+    assert changes(ask(small)) == ([change] if change else [])
+
+
+def test_of_many_values_those_of_the_last_point_with_the_counter_are_compared(small: SmallStore) -> None:
+    for day in (0, 2):
+        small.add(*[{}] * len(MANY), metrics=[{EXACT: value + day} for value in MANY], **of_day(day))
+    small.add({}, metrics=[{EXACT: None, CYCLES: 5.0}], **of_day(1))
+    small.add({"grid_x": 2}, metrics=[{EXACT: 1_000.0}], **of_day(1))
+    assert [change[:3] for change in changes(ask(small))] == [(EXACT, "c1", "c2")]
+
+
+def test_a_counter_of_many_values_varies_from_run_to_run(small: SmallStore) -> None:
+    for day in range(4):
+        small.add(*[{"code": 7}] * len(MANY), metrics=[{EXACT: value + day} for value in MANY], **of_day(day))
+    answer = ask(small)
+    assert changes(answer) == []
+    (row,) = rows(answer, "work varies")
+    assert (row["least"], row["most"], row["points"]) == (MANY[0], MANY[-1] + 3, 4)
 
 
 def test_the_answer_says_what_else_changed(small: SmallStore) -> None:
