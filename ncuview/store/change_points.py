@@ -40,7 +40,7 @@ LEAST_STEP = 0.01
 """Smaller steps are left out: of 200 launches of the catalogue that were recorded twice, most differ by that much."""
 LEAST_POINTS = 3
 """On either side of a step. Fewer cannot be told from odd runs at this level."""
-MOST_VALUES = 32
+MOST_VALUES = 4
 """Of an exact counter at a point that are known one by one."""
 _SEED = 2026
 _LARGEST_BLOCK = 4_000_000

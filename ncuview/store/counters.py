@@ -66,7 +66,7 @@ class Counters:
             **values,
         )
         chosen = f"SELECT work, min(report) AS report, arg_min(launch, report) AS launch FROM {works} GROUP BY work"  # noqa: S608
-        reports = [report for (report,) in self._rows(f"SELECT DISTINCT report FROM ({chosen})")]  # noqa: S608
+        reports = [report for (report,) in self._fetched(f"SELECT DISTINCT report FROM ({chosen})")]  # noqa: S608
         metrics = store.of_reports("metrics", reports)
         names = exact_of(set(store.sql(metrics).columns) - KEYS)
         self._counters = store.kept(
@@ -77,7 +77,7 @@ class Counters:
             kernels=values["kernels"],
         )
         self._row, self._bounds = self._bounds_of(names)
-        self._several: dict[str, Mapping[int, Seen]] = {}
+        self._sets: dict[str, Mapping[int, tuple[tuple[float, ...], int, int]]] = {}
 
     def histories(self, places: Sequence[int]) -> Iterator[CounterHistory]:
         """Those that do not have one value throughout a series, by name.
@@ -85,24 +85,22 @@ class Counters:
         Args:
             places: The places of the series.
         """
-        rows = np.array([self._row[place] for place in places if place in self._row], np.int64)
-        for name, (least, most, _) in self._bounds.items():
-            known = rows[~np.isnan(least[rows])]
-            if len(known) and (lowest := least[known].min()) != (highest := most[known].max()):
-                yield CounterHistory(name, [self._seen(name, place) for place in places], float(lowest), float(highest))
+        rows = self._rows_of(places)
+        for name, each in self._bounds.items():
+            least, most, launches = each.least[rows], each.most[rows], each.launches[rows]
+            known = ~np.isnan(least)
+            if not known.any() or (lowest := np.nanmin(least)) == (highest := np.nanmax(most)):
+                continue
+            several = self._several(name)
+            seen = [_UNKNOWN] * len(places)
+            for at in np.flatnonzero(known).tolist():
+                values, more, common = several.get(places[at]) or ((float(least[at]),), 0, 0)
+                seen[at] = Seen(values, int(launches[at]), more, common)
+            yield CounterHistory(name, seen, float(lowest), float(highest))
 
-    def _seen(self, name: str, place: int) -> Seen:
-        if not self._is_known(name, place):
-            return _UNKNOWN
-        (least, most, launches), row = self._bounds[name], self._row[place]
-        if name not in self._several:
-            self._several[name] = self._several_of(name) if (least < most).any() else {}
-        one = Seen((float(least[row]),), 0)
-        return self._several[name].get(place, one)._replace(launches=int(launches[row]))
-
-    def _is_known(self, name: str, place: int) -> bool:
-        row = self._row.get(place)
-        return row is not None and not np.isnan(self._bounds[name].least[row])
+    def _rows_of(self, places: Sequence[int]) -> NDArray[np.int64]:
+        """The rows of places in bounds; the last row is that of a place without counters."""
+        return np.array([self._row.get(place, -1) for place in places], np.int64)
 
     def _bounds_of(self, names: Sequence[str]) -> tuple[Mapping[int, int], Mapping[str, _Bounds]]:
         """The row of each place, and the bounds of each counter."""
@@ -111,32 +109,42 @@ class Counters:
             for name in names
             for aggregate in ("min({0})", "max({0})", "sum(launches) FILTER ({0} IS NOT NULL)")
         ]
-        found = self._rows(f"SELECT {', '.join(['place', *aggregates])} FROM {self._counters} GROUP BY place")  # noqa: S608
-        table = np.array([values for _, *values in found], np.float64).reshape(len(found), len(names), 3)
+        found = self._fetched(f"SELECT {', '.join(['place', *aggregates])} FROM {self._counters} GROUP BY place")  # noqa: S608
+        table = np.full((len(found) + 1, len(names), 3), np.nan)
+        table[:-1] = np.array([values for _, *values in found], np.float64).reshape(len(found), len(names), 3)
         bounds = {name: _Bounds(*table[:, at].T) for at, name in enumerate(names)}
         return {place: row for row, (place, *_) in enumerate(found)}, bounds
 
-    def _several_of(self, name: str) -> Mapping[int, Seen]:
-        """The distinct values of a counter at each place; how many launches have them is not asked."""
-        known = [[place for place in places if self._is_known(name, place)] for places in self._series]
-        pairs = [pair for places in known for pair in pairwise(places)]
-        found = self._rows(
-            f"WITH of AS MATERIALIZED (SELECT DISTINCT place, {_quoted(name)} AS value FROM {self._counters} "  # noqa: S608
-            f"WHERE {_quoted(name)} IS NOT NULL), "
-            "pairs AS (SELECT unnest($before) AS before, unnest($after) AS place), "
-            "common AS (SELECT place, count(*) AS common FROM pairs JOIN of USING (place) "
-            "JOIN of AS earlier ON earlier.place = before AND earlier.value = of.value GROUP BY place) "
-            f"SELECT place, min(value, {MOST_VALUES}), count(*), any_value(common) "
-            "FROM of LEFT JOIN common USING (place) GROUP BY place",
-            before=[before for before, _ in pairs],
-            after=[after for _, after in pairs],
+    def _several(self, name: str) -> Mapping[int, tuple[tuple[float, ...], int, int]]:
+        """The places where a counter has several values: these values, and ``more`` and ``common`` of ``Seen``."""
+        if name in self._sets:
+            return self._sets[name]
+        least, most, _ = self._bounds[name]
+        pairs: list[tuple[int, int]] = []
+        for places in self._series:
+            known = np.flatnonzero(~np.isnan(least[self._rows_of(places)])).tolist()
+            pairs += pairwise(places[at] for at in known)
+        found = (
+            self._fetched(
+                f"WITH of AS MATERIALIZED (SELECT DISTINCT place, {_quoted(name)} AS value FROM {self._counters} "  # noqa: S608
+                f"WHERE {_quoted(name)} IS NOT NULL), "
+                "pairs AS (SELECT unnest($before) AS before, unnest($after) AS place), "
+                "common AS (SELECT place, count(*) AS common FROM pairs JOIN of USING (place) "
+                "JOIN of AS earlier ON earlier.place = before AND earlier.value = of.value GROUP BY place) "
+                f"SELECT place, min(value, {MOST_VALUES}), count(*), any_value(common) "
+                "FROM of LEFT JOIN common USING (place) GROUP BY place",
+                before=[before for before, _ in pairs],
+                after=[after for _, after in pairs],
+            )
+            if (least < most).any()
+            else []
         )
-        return {
-            place: Seen(tuple(values), 0, distinct - len(values), common or 0)
-            for place, values, distinct, common in found
+        self._sets[name] = {
+            place: (tuple(values), distinct - len(values), common or 0) for place, values, distinct, common in found
         }
+        return self._sets[name]
 
-    def _rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+    def _fetched(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
         return self._store.rows(self._store.sql(query, **values))
 
 
