@@ -19,7 +19,7 @@ import numpy as np
 
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
 from ncuview.store.change_points import TimeChanges, counter_changes, time_changes
-from ncuview.store.counters import KEYS, CounterHistory, Counters
+from ncuview.store.counters import KEYS, CounterHistory, counter_histories
 from ncuview.store.opened import Store
 from ncuview.store.questions import OF_NAME, SPLIT, cell, names_of, unknown_kernel
 from ncuview.store.work import CYCLES, SINCE, exact_of, with_work
@@ -28,6 +28,8 @@ _KEY = (
     "clock_control, cache_control, replay_mode, gpu, function, template_arguments, "
     "grid_x, grid_y, grid_z, block_x, block_y, block_z, point, cuda_version, ncu_version"
 )
+_PLACE = "hash(series, point, cuda_version, ncu_version)"
+"""One number for the columns of _KEY."""
 _NAME_OF = "function || coalesce(template_arguments, '')"
 _TIMED = "duration_ns > 0 AND waits_for_peers IS NOT TRUE"
 """Which launches the views ``timed`` and ``history`` have."""
@@ -74,7 +76,7 @@ class AtPoint:
     clock: float | None
     """The median of all launches; None where it is unknown."""
     place: int
-    """The hash of the key."""
+    """The number of its columns; see _PLACE."""
 
     @property
     def point(self) -> Point:
@@ -111,11 +113,12 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
         f"{old} has the machine code of {new} at other points: it is the same kernel." for old, new in launches.renamed
     ]
     tables = []
-    for each in ordered[: limit or None]:
+    shown = ordered[: limit or None]
+    for each, histories in zip(shown, launches.counters(shown), strict=True):
         points = series[each]
         found = _times(points)
         notes += _remarks(each, points, found)
-        counted, varied = _counter_rows(points, launches.counters.histories([at.place for at in points]))
+        counted, varied = _counter_rows(points, histories)
         changes = sorted([*_time_rows(points, found), *counted], key=lambda change: change.at)
         if changes:
             rows = [(*each[1:], *change.row) for change in changes[-limit:]]
@@ -144,7 +147,6 @@ class _Launches:
 
     Attributes:
         series: The points of each series, in the order of their reports.
-        counters: Their exact counters at each point.
         renamed: The other names, each with the name that continues it.
     """
 
@@ -166,17 +168,20 @@ class _Launches:
             self._values = {"kernels": sorted({of for of, _ in names}), "names": sorted({name for _, name in names})}
             found = self._points()
         self.series = self._series(found)
-        place = f"SELECT hash({_KEY}) AS place, work, report, launch FROM ({self._launches(self._condition)})"  # noqa: S608
-        places = [[at.place for at in points] for points in self.series.values()]
-        self.counters = Counters(store, place, self._values, places)
+
+    def counters(self, shown: Sequence[Series]) -> list[list[CounterHistory]]:
+        """The exact counters of some series that do not have one value throughout."""
+        launches = f"SELECT {_PLACE} AS place, work, report, launch FROM ({self._launches(self._condition)})"  # noqa: S608
+        places = [[at.place for at in self.series[each]] for each in shown]
+        return counter_histories(self._store, launches, self._values, places)
 
     def _points(self) -> list[AtPoint]:
         """The launches of the names, by point."""
         times = [f"{of} FILTER ({_TIMED})" for of in ("min(created)", "count(*)", "median(duration_ns)")]
         codes = [_CODES.format("true"), *times, _CODES.format(_TIMED)]
-        aggregates = ["any_value(kernel)", *codes, "median(cycles / duration_ns)"]
+        aggregates = ["any_value(kernel)", *codes, "median(cycles / duration_ns)", "any_value(series) AS series"]
         rows = self._store.sql(
-            f"SELECT *, hash({_KEY}) FROM ("  # noqa: S608
+            f"SELECT * EXCLUDE (series), {_PLACE} FROM ("  # noqa: S608
             f"SELECT {_KEY}, {', '.join(aggregates)} FROM ({self._launches(self._condition)}) GROUP BY ALL)",
             **self._values,
         )
@@ -259,7 +264,7 @@ def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Chang
 
 
 def _counter_rows(
-    points: Sequence[AtPoint], histories: Iterator[CounterHistory]
+    points: Sequence[AtPoint], histories: Sequence[CounterHistory]
 ) -> tuple[Sequence[_Change], Sequence[tuple[Cell, ...]]]:
     """The changes of exact counters; and of each counter that varies from run to run its name, bounds and points."""
     changes: list[_Change] = []
