@@ -2,11 +2,12 @@
 
 Launches of the same ``work`` have the same counters, so that one launch of each work is read. Where each launch does
 other work, nothing that leaves DuckDB grows with the launches: of the values at a point it is the MOST_VALUES smallest,
-how many there are, and how many of them the point before has.
+how many there are, and how many of them the point before has. Points between others with the same values stay there.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,8 +24,10 @@ class CounterHistory(NamedTuple):
     """An exact counter that does not have one value throughout a series."""
 
     name: str
-    seen: Sequence[Seen]
-    """At each point."""
+    seen: Mapping[int, Seen]
+    """At the points before and after which the values differ, by their place in the series, ascending."""
+    known: int
+    """The number of all points with a value."""
     least: float
     most: float
 
@@ -42,15 +45,12 @@ def counter_histories(
         series: The places of the points of each series, in their order.
     """
     counters, names = _read(store, launches, values, series)
-    found = _bounds(store, counters, names)
-    varying = [name for name in names if any(name in bounds for bounds in found.values())]
+    bounds = _bounds(store, counters, names)
+    varying = sorted({name for _, name in bounds})
     seen = _seen(store, counters, varying) if varying else {}
     return [
-        [
-            CounterHistory(name, [seen.get((name, at, number), Seen((), 0)) for number in range(len(places))], *bounds)
-            for name, bounds in found.get(at, {}).items()
-        ]
-        for at, places in enumerate(series)
+        [CounterHistory(name, *seen[at, name], *bounds[at, name]) for name in varying if (at, name) in bounds]
+        for at in range(len(series))
     ]
 
 
@@ -85,38 +85,63 @@ def _read(
     return counters, names
 
 
-def _bounds(store: Store, counters: str, names: Sequence[str]) -> Mapping[int, Mapping[str, tuple[float, float]]]:
+def _bounds(store: Store, counters: str, names: Sequence[str]) -> Mapping[tuple[int, str], tuple[float, float]]:
     """The smallest and largest value of each counter that varies in a series, by the number of the series."""
     bounds = [f"[min({_quoted(name)}), max({_quoted(name)})]" for name in names]
     found = store.rows(store.sql(f"SELECT {', '.join(['series', *bounds])} FROM {counters} GROUP BY series"))  # noqa: S608
     return {
-        at: {name: (least, most) for name, (least, most) in zip(names, of_names, strict=True) if least != most}
+        (at, name): (least, most)
         for at, *of_names in found
+        for name, (least, most) in zip(names, of_names, strict=True)
+        if least != most
     }
 
 
-def _seen(store: Store, counters: str, names: Sequence[str]) -> Mapping[tuple[str, int, int], Seen]:
-    """What is seen by name, series and point."""
-    found = store.sql(
-        "WITH counted AS MATERIALIZED ("  # noqa: S608
-        "  SELECT name, series, number, value, sum(launches)::BIGINT AS launches FROM ("
-        f"   SELECT series, number, launches, unnest(range({len(names)})) AS name,"
-        f"     unnest([{', '.join(map(_quoted, names))}]) AS value FROM {counters})"
-        "  WHERE value IS NOT NULL GROUP BY ALL), "
-        "known AS ("
-        "  SELECT *, lag(number) OVER (PARTITION BY name, series ORDER BY number) AS before"
-        "  FROM (SELECT DISTINCT name, series, number FROM counted)), "
-        "shared AS ("
-        "  SELECT name, series, number, count(*) AS common FROM known JOIN counted USING (name, series, number)"
-        "  JOIN (SELECT name, series, number AS before, value FROM counted) USING (name, series, before, value)"
-        "  GROUP BY ALL) "
-        f"SELECT name, series, number, min(value, {MOST_VALUES}), sum(launches)::BIGINT, count(*), any_value(common) "
-        "FROM counted LEFT JOIN shared USING (name, series, number) GROUP BY ALL"
+_COUNTED = """
+    SELECT name, series, number, value, sum(launches)::BIGINT AS launches
+    FROM (SELECT *, unnest(range(len({names}))) AS name, unnest({names}) AS value FROM {counters})
+    WHERE value IS NOT NULL
+    GROUP BY ALL"""
+_AT_POINTS = """
+    SELECT
+        name, series, number, lag(number) OVER of_counter AS before, count(*) OVER (PARTITION BY name, series) AS known,
+        values, launches, several,
+        lag([digest, several]) OVER of_counter IS DISTINCT FROM [digest, several]
+        OR lead([digest, several]) OVER of_counter IS DISTINCT FROM [digest, several] AS differs
+    FROM (
+        SELECT
+            name, series, number, min(value, {most_values}) AS values, sum(launches)::BIGINT AS launches,
+            count(*)::UBIGINT AS several, bit_xor(hash(value)) AS digest
+        FROM counted
+        GROUP BY ALL
     )
-    return {
-        (names[name], at, number): Seen(tuple(values), launches, distinct - len(values), common or 0)
-        for name, at, number, values, launches, distinct, common in store.rows(found)
-    }
+    WINDOW of_counter AS (PARTITION BY name, series ORDER BY number)"""
+_COMMON = """
+    SELECT name, series, number, count(*) AS common
+    FROM at_points
+    JOIN counted USING (name, series, number)
+    JOIN (SELECT name, series, number AS before, value FROM counted) USING (name, series, before, value)
+    WHERE differs
+    GROUP BY ALL"""
+
+
+def _seen(
+    store: Store, counters: str, names: Sequence[str]
+) -> Mapping[tuple[int, str], tuple[Mapping[int, Seen], int]]:
+    """``seen`` and ``known`` of CounterHistory by the number of a series and the name of a counter."""
+    counted = _COUNTED.format(names=f"[{', '.join(map(_quoted, names))}]", counters=counters)
+    found = store.sql(
+        f"WITH counted AS MATERIALIZED ({counted}), "  # noqa: S608
+        f"at_points AS MATERIALIZED ({_AT_POINTS.format(most_values=MOST_VALUES)}), common AS ({_COMMON}) "
+        "SELECT series, name, number, known, values, launches, several, common "
+        "FROM at_points LEFT JOIN common USING (name, series, number) WHERE differs ORDER BY number"
+    )
+    of_series: defaultdict[tuple[int, str], dict[int, Seen]] = defaultdict(dict)
+    points: dict[tuple[int, str], int] = {}
+    for at, name, number, known, values, launches, several, common in store.rows(found):
+        of_series[at, names[name]][number] = Seen(tuple(values), launches, several - len(values), common or 0)
+        points[at, names[name]] = known
+    return {key: (seen, points[key]) for key, seen in of_series.items()}
 
 
 def _quoted(name: str) -> str:

@@ -269,13 +269,13 @@ def _counter_rows(
     """The changes of exact counters; and of each counter that varies from run to run its name, bounds and points."""
     changes: list[_Change] = []
     varied: list[tuple[Cell, ...]] = []
-    for name, seen, least, most in histories:
-        found = counter_changes(seen)
-        known = [at for at, each in enumerate(seen) if each.values]
-        if len(found) >= _VARYING_FROM and [change.at for change in found] == known[1:] and _same_code(points, known):
-            varied.append((name, least, most, len(known)))
+    for name, seen, known, least, most in histories:
+        places = list(seen)
+        found = [(places[each.at], each) for each in counter_changes([*seen.values()])]
+        if len(found) >= _VARYING_FROM and len(found) == known - 1 and _same_code(points, places):
+            varied.append((name, least, most, known))
         else:
-            changes += [_change(points, each.at, name, _values(each.before), _values(each.after)) for each in found]
+            changes += [_change(points, at, name, _values(each.before), _values(each.after)) for at, each in found]
     return changes, varied
 
 
