@@ -58,8 +58,8 @@ def _read(
     store: Store, launches: str, values: Mapping[str, Any], series: Sequence[Sequence[int]]
 ) -> tuple[str, list[str]]:
     """The name of a table, and its counters: for each work at each point its launches and the counters of one."""
-    points = store.kept(
-        "points",
+    known = store.kept(
+        "places",
         "SELECT unnest($places) AS place, unnest($series) AS series, unnest($numbers) AS number",
         places=[place for places in series for place in places],
         series=[at for at, places in enumerate(series) for _ in places],
@@ -68,7 +68,7 @@ def _read(
     works = store.kept(
         "works",
         "SELECT place, work, count(*) AS launches, min(report) AS report, arg_min(launch, report) AS launch "  # noqa: S608
-        f"FROM ({launches}) WHERE work IS NOT NULL AND place IN (SELECT place FROM {points}) GROUP BY ALL",
+        f"FROM ({launches}) WHERE work IS NOT NULL AND place IN (SELECT place FROM {known}) GROUP BY ALL",
         **values,
     )
     chosen = f"SELECT work, min(report) AS report, arg_min(launch, report) AS launch FROM {works} GROUP BY work"  # noqa: S608
@@ -79,7 +79,7 @@ def _read(
         "counters",
         f"WITH read AS (SELECT {', '.join(['work', *map(_quoted, names)])} FROM ({metrics}) "  # noqa: S608
         f"JOIN ({chosen}) USING (report, launch) WHERE kernel IN $kernels) "
-        f"SELECT series, number, launches, read.* FROM {works} JOIN read USING (work) JOIN {points} USING (place)",
+        f"SELECT series, number, launches, read.* FROM {works} JOIN read USING (work) JOIN {known} USING (place)",
         kernels=values["kernels"],
     )
     return counters, names
