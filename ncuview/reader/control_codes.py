@@ -17,6 +17,7 @@ import numpy as np
 from ncuview.reader.line_table import LineTableError, machine_code
 from ncuview.reader.modules import modules
 from ncuview.records.profile import Profile
+from ncuview.sass import isa
 from ncuview.sass.decode import decode
 
 if TYPE_CHECKING:
@@ -99,11 +100,13 @@ def _encoded(text: str) -> tuple[int, int]:
     """How an instruction's guard and result are encoded.
 
     The guard is its predicate, 7 for none, and a bit for its negation; the result the first register that it defines,
-    -1 where its first operand is something else.
+    -1 where its first operand is something else. Of texture loads the second operand is encoded there: the first has
+    the upper results.
     """
     each = decode(text)
     guard = int(each.guard.predicate[-1]) | _NEGATED * each.guard.negated if each.guard else _ALWAYS
     if text.startswith("@!PT"):
         guard |= _NEGATED
-    first = _REGISTER.match(each.operands[0]) if each.operands else None
+    upper = int(isa.operation(each.opcode).space == "texture")
+    first = _REGISTER.match(each.operands[upper]) if len(each.operands) > upper else None
     return guard, int(first["number"]) if first and first[0] in each.definitions else _UNKNOWN

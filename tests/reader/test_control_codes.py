@@ -20,12 +20,11 @@ _ALL = tuple(f"SB{number}" for number in range(6))
 def check_scoreboards(report: Path) -> None:
     """An instruction waits for the scoreboard of each result that it uses.
 
-    Unless every path from the one to the other has waited for it. A call waits too, so functions are apart. Launches of
-    two labelled programs have no control codes: their module does not show which of its functions they ran.
+    Unless every path from the one to the other has waited for it. A call waits too, so functions are apart.
     """
     profile = with_control_codes(profile_of(report))
     found = {*profile.control_codes}
-    assert found == {*profile.instructions["launch"].unique()} or report.name in {"p024.ncu-repz", "p097.ncu-repz"}
+    assert found == {*profile.instructions["launch"].unique()}
     codes = {executed.code for launch, executed in executed_by_launch(profile).items() if launch in found}
     checked = 0
     for code in codes:
