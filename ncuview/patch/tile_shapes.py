@@ -152,7 +152,9 @@ def _at_once(values: Values) -> str:
 def _transposed(program: Program, kernel: Kernel, lines: Sequence[int]) -> _Tiled:
     """A tile of the rows of several blocks, which one block serves."""
     width, height, _ = fixed_block(kernel)
-    size = max(BYTES.get(each.type, 8) for each in kernel.parameters.values() if each.stars)
+    sizes = [BYTES.get(each.type, 8) for each in kernel.parameters.values() if each.stars]
+    if not sizes:
+        raise Refused(f"{kernel.name} has no pointer parameter")
 
     def make(values: Values) -> Edit:
         by = values["tile_blocks"]
@@ -171,4 +173,4 @@ def _transposed(program: Program, kernel: Kernel, lines: Sequence[int]) -> _Tile
         return replace(made, assumes=" and ".join(dict.fromkeys(filter(None, (merged.assumes, change.assumes)))))
 
     merged = [by for by in _MERGED if by == 1 or by * height <= max(_LANES, height)]
-    return _Tiled({"tile_blocks": merged}, make, f"{width + 1} * {height} * tile_blocks * {size}")
+    return _Tiled({"tile_blocks": merged}, make, f"{width + 1} * {height} * tile_blocks * {max(sizes)}")

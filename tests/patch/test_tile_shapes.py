@@ -64,11 +64,24 @@ def test_the_shapes_of_a_tile_are_those_that_are_proven(
     assert found.values == values
 
 
+WITHOUT_POINTER = """
+struct Members { float *x; };
+__global__ void k(Members data, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        data.x[i] += 10.0f;
+}
+void run(Members data, int n) { k<<<n / 128, 128>>>(data, n); }
+"""
+
+
 def test_other_changes_have_no_shapes() -> None:
     after = made(PRODUCT, product_tiles, kernel="product").edited
     assert shapes_of(PRODUCT, PRODUCT, "a.cu", "product", ()) is None
     assert shapes_of(PRODUCT, after + "\n", "a.cu", "product", ()) is None
     assert shapes_of("int x;", "int y;", "a.cu", "k", ()) is None
+    assert shapes_of(WITHOUT_POINTER, f"{WITHOUT_POINTER}\n", "a.cu", "k", ()) is None
     with pytest.raises(Refused):
         made(PRODUCT, fast_functions, kernel="product")
 
