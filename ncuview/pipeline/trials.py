@@ -41,11 +41,11 @@ from ncuview.pipeline.profiled import planned_metrics, profile_launches, profile
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import WORK
-from ncuview.records.diagnosis import Gain, LaunchDiagnosis
+from ncuview.records.diagnosis import Gain
 from ncuview.records.profile import NOWHERE, Device, Profile
 from ncuview.records.trial import Attempt, Trial
 from ncuview.trial.cases import Build
-from ncuview.trial.kernel_files import Judged, KernelFileBench, Tools
+from ncuview.trial.kernel_files import KernelFileBench, Tools
 from ncuview.trial.program_source import definitions_in, importers_of, placed, source_of
 from ncuview.trial.programs import (
     ProgramBench,
@@ -62,7 +62,7 @@ from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, sear
 from ncuview.trial.stages import Stages
 from ncuview.trial.traced import tracer
 from ncuview.trial.verify import Answer
-from ncuview.trial.work import Counted, counted
+from ncuview.trial.work import Counted, Judged, counted
 
 V = TypeVar("V")
 Say = Callable[[str], None]
@@ -319,13 +319,16 @@ def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
 
 
 def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> ProgramTools:
-    def judge(folder: Path, program: Sequence[str], kernel: str) -> LaunchDiagnosis | None:
+    def judge(folder: Path, program: Sequence[str], kernel: str) -> Judged | None:
         options = NcuOptions(kernel_name=kernel, launch_count=_LAUNCHES, source_folders=(folder,))
 
-        def profiled() -> LaunchDiagnosis | None:
+        def profiled() -> Judged | None:
             with chdir(folder):
-                launches = examine_program(program, options=options).diagnosis.launches
-            return max(launches, key=lambda each: each.duration_ns, default=None)
+                found = examine_program(program, options=options)
+            longest = max(found.diagnosis.launches, key=lambda each: each.duration_ns, default=None)
+            # The work of a run that failed is not known.
+            work = Counted((), {}) if found.profile.failure else counted(found.profile)
+            return Judged(longest, work) if longest else None
 
         return _with_counters(profiled, remarks)
 

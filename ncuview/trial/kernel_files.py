@@ -30,20 +30,12 @@ from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.verify import AtOnce, Process, Sanitizer, Verification, verify, wrong_launches
-from ncuview.trial.work import COUNTED, Counted, arrays_of, dropped, floor_ns, once, uncounted
+from ncuview.trial.work import Counted, Counters, Judged, arrays_of, dropped, floor_ns, uncounted
 
 Compile = Callable[[Kernel, Path], Compiled]
 """Compiles a kernel file into a folder; raises CompileFailed."""
 CodeOf = Callable[[Compiled, Kernel], KernelCode]
 """Disassembles a compiled kernel; raises ToolError."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What a run with the counters of all rules shows of a launch."""
-
-    diagnosis: LaunchDiagnosis
-    counted: Counted
 
 
 Judge = Callable[[Build], Judged | None]
@@ -79,16 +71,9 @@ class KernelFileBench:
         self.kernel = kernel.function
         self._original, self._reload, self._folder, self._tools = kernel, reload, folder, tools
         self._versions = count()
-
-        self._whole: dict[Path, Counted] = {}
         self._codes: dict[Path, KernelCode] = {}
-
-        def counted(version: Build) -> Counted | None:
-            return self._whole.get(version.kernel.path) or tools.count(version)
-
-        self._counted = once(counted, lambda version: version.kernel.path)
+        self._counters = Counters(tools.judge, tools.count, lambda version: version.kernel.path)
         self._sanitizer = remembered(tools.sanitizer, lambda job: json.dumps(job, sort_keys=True))
-        self._judged = once(tools.judge, lambda version: version.kernel.path)
 
     def build(self, source: str) -> Build:
         """Compile a version.
@@ -109,15 +94,12 @@ class KernelFileBench:
 
     def judge(self, version: Build) -> LaunchDiagnosis | None:
         """The diagnosis of a version, which is made once; None where counters cannot be read."""
-        found = self._judged(version)
-        if found and not uncounted(found.counted, of=COUNTED):
-            self._whole[version.kernel.path] = found.counted
-        return found.diagnosis if found else None
+        return self._counters.judge(version)
 
     def bound(self, version: Build, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
         source = version.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
-        means = Means(self.build, self.time, self._code_of, self._is_clean, self._counted)
+        means = Means(self.build, self.time, self._code_of, self._is_clean, self._counters.count)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
     def time(self, before: Build, after: Build) -> Timing:
@@ -174,7 +156,7 @@ class KernelFileBench:
     def _floor_ns(self, version: Build) -> float:
         """The least time for the bytes that a version must read; 0 where they are not counted."""
         try:
-            found = self._counted(version)
+            found = self._counters.count(version)
         except NcuviewError:
             return 0.0
         return floor_ns(found, arrays_of(launch_of(version.kernel))) if found else 0.0
@@ -182,14 +164,12 @@ class KernelFileBench:
     def _work_done(self, before: Build, after: Build, verified: Verification) -> Verification:
         """The same, unless counters say that a version leaves out work; without counters the same."""
         try:
-            was = self._counted(before)
-            if was:
-                self.judge(after)  # only this check is left: it will most likely be kept, and judged anyhow
-            now = self._counted(after) if was else None
+            both = self._counters.count_both(before, after)  # only this check is left
         except NcuviewError as failed:
             return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
-        if was is None or now is None:
+        if both is None:
             return verified
+        was, now = both
         if unknown := uncounted(was, now):
             return replace(
                 verified, verdict="unproven", check="work", reason=f"its work was not counted: {unknown} is missing"

@@ -31,7 +31,7 @@ from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
 from ncuview.trial.verify import Check, Verification
-from ncuview.trial.work import Counted, dropped, once, uncounted
+from ncuview.trial.work import Counted, Counters, Judged, dropped, uncounted
 
 _BUILD_S = 600.0
 _RUNS_ALONE = 3
@@ -65,8 +65,9 @@ class ProgramTools:
 
     run: Callable[[Path, Sequence[str], float], TracedRun]
     """Runs a program in a folder, at most so many seconds, with the times of its kernels."""
-    judge: Callable[[Path, Sequence[str], str], LaunchDiagnosis | None]
-    """Profiles a kernel of a program in a folder: its longest launch; None where counters cannot be read."""
+    judge: Callable[[Path, Sequence[str], str], Judged | None]
+    """Profiles a kernel of a program in a folder: diagnoses its longest launch, and counts the first; None where
+    counters cannot be read. Raises NcuviewError."""
     sanitizer: Callable[[str, Path, Sequence[str], str], Printed]
     """Runs a program in a folder under a tool of compute-sanitizer, which looks at one kernel."""
     code_of: Callable[[Path, Sequence[str], str], KernelCode]
@@ -112,10 +113,13 @@ class ProgramBench:
         self._versions = count()
         self._codes: dict[Path, KernelCode] = {}
 
+        def judged(version: ProgramVersion) -> Judged | None:
+            return tools.judge(version.folder, target.program, target.kernel)
+
         def counted(version: ProgramVersion) -> Counted | None:
             return tools.count(version.folder, target.program, target.kernel)
 
-        self._counted = once(counted, lambda version: version.folder)
+        self._counters = Counters(judged, counted, lambda version: version.folder)
 
         def sanitized(tool: str, version: ProgramVersion) -> Printed:
             return tools.sanitizer(tool, version.folder, target.program, target.kernel)
@@ -134,13 +138,13 @@ class ProgramBench:
         return ProgramVersion(folder)
 
     def judge(self, version: ProgramVersion) -> LaunchDiagnosis | None:
-        """The diagnosis of the kernel's longest launch."""
-        return self._tools.judge(version.folder, self._target.program, self.kernel)
+        """The diagnosis of the kernel's longest launch, which is made once; None where counters cannot be read."""
+        return self._counters.judge(version)
 
     def bound(self, version: ProgramVersion, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no such ablation."""
         source = (version.folder / self._target.source).read_bytes().decode("utf-8", "surrogateescape")
-        means = Means(self.build, self.time, self._code_of, self._is_clean, self._counted)
+        means = Means(self.build, self.time, self._code_of, self._is_clean, self._counters.count)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
     def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
@@ -260,12 +264,12 @@ class ProgramBench:
     def _work_done(self, before: ProgramVersion, after: ProgramVersion, verified: Verification) -> Verification:
         """The same, unless counters say that the kernel leaves out work; without counters the same."""
         try:
-            was = self._counted(before)
-            now = self._counted(after) if was else None
+            both = self._counters.count_both(before, after)  # only this check is left
         except NcuviewError as failed:
             return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
-        if was is None or now is None:
+        if both is None:
             return verified
+        was, now = both
         if unknown := uncounted(was, now):
             return replace(
                 verified, verdict="unproven", check="work", reason=f"its work was not counted: {unknown} is missing"

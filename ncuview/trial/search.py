@@ -18,7 +18,7 @@ from ncuview.comparison.metric_words import explained
 from ncuview.patch import Edit, NoEdit, changes_for, lines_in
 from ncuview.patch.parameters import parameters_of
 from ncuview.patch.tile_shapes import shapes_of
-from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
+from ncuview.records.diagnosis import FINISHED_SHARE, Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Attempt, Bound
 from ncuview.trial.space import REGISTERS, space_of
 from ncuview.trial.timing import LEAST_GAIN, Timing
@@ -27,6 +27,8 @@ from ncuview.trial.verify import Verification
 
 _LEAST = 1e-6
 """Where there were too few rounds for an interval."""
+_LEAST_GAIN_NEAR_PEAK = 1 / FINISHED_SHARE
+"""What a change of a version near its peak must gain. A report says of it that no change is worth its cost."""
 
 V = TypeVar("V")
 
@@ -143,7 +145,7 @@ def search(
             the first is timed, so that no compiler runs beside a launch that is timed.
 
     Raises:
-        NcuviewError: GPU or compiler failed.
+        NcuviewError: GPU or compiler failed, or the original while it was profiled.
     """
     tried, untuned = {found.source}, True
     _judge(bench, found, say)
@@ -165,6 +167,12 @@ def _judge(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> None
     say("profile")
     found.diagnosis = bench.judge(found.version)
     found.first = found.first or found.diagnosis
+
+
+def _least_gain(present: LaunchDiagnosis | None) -> float:
+    """What a change of the present version must gain."""
+    finished = present is not None and present.verdict == "near-peak" and present.attained >= FINISHED_SHARE
+    return _LEAST_GAIN_NEAR_PEAK if finished else LEAST_GAIN
 
 
 def _step(
@@ -198,7 +206,14 @@ def _step(
             found.attempts.append(replace(attempt, reason=found.stopped))
             continue
         say(attempt.title)
-        made = _tried(bench, found.version, attempt, candidate.change, built=built.get(source))
+        made = _tried(
+            bench,
+            found.version,
+            attempt,
+            candidate.change,
+            least_gain=_least_gain(found.diagnosis),
+            built=built.get(source),
+        )
         found.attempts.append(made.attempt)
         if made.version is not None:
             asked = candidate.finding
@@ -240,7 +255,15 @@ def _tune(
         tried.add(edit.edited)
         say(edit.title)
         attempt = Candidate(parameters.optimization(values), edit, None, None).attempt(step, bench.path)
-        made = _tried(bench, version, attempt, edit, better_than=best, threads=parameters.threads(values))
+        made = _tried(
+            bench,
+            version,
+            attempt,
+            edit,
+            least_gain=_least_gain(found.diagnosis),
+            better_than=best,
+            threads=parameters.threads(values),
+        )
         found.attempts.append(made.attempt)
         measured = made.attempt.measured
         if made.version is not None and measured is not None:
@@ -325,6 +348,8 @@ def _tried(
     before: V,
     attempt: Attempt,
     edit: Edit,
+    *,
+    least_gain: float,
     better_than: float = 1.0,
     threads: int | None = None,
     built: Future[V] | None = None,
@@ -336,6 +361,7 @@ def _tried(
         before: The version that it changes.
         attempt: The change, before it is tried.
         edit: The same.
+        least_gain: Where the interval of its gain must begin, or above.
         better_than: What the median of its gain must exceed.
         threads: The threads of its blocks, where they are a parameter.
         built: Its version, where it is compiled already, or refused.
@@ -357,6 +383,9 @@ def _tried(
         return _Tried(replace(attempt, decision="refuted", reason=timing.reason))
     if timing.outcome != "faster" or timing.ratio.low < LEAST_GAIN:
         return _Tried(replace(attempt, decision="no gain", reason=timing.reason or "it is hardly faster"))
+    if timing.ratio.low < least_gain:
+        words = f"near the peak a gain of less than {least_gain:.2f}x is not worth the change"
+        return _Tried(replace(attempt, decision="no gain", reason=words))
     if timing.ratio.median <= better_than:
         return _Tried(replace(attempt, decision="no gain", reason="other values gain more"))
     verification = bench.check(before, after, edit)

@@ -1,7 +1,7 @@
 """What a launch did, by its counters: ``counted`` takes the profile of one launch and gives a ``Counted``.
 
 ``uncounted`` names what is unknown of two launches. ``dropped`` says what of its work a changed kernel no longer does,
-``floor_ns`` how long the bytes take that it must read. ``once`` counts each version of a trial once.
+``floor_ns`` how long the bytes take that it must read. ``Counters`` profiles each version of a trial once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ncuview.catalogue.kernels import Launch
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.instruction_table import Executed
 from ncuview.metrics.names import OF_INSTRUCTIONS
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.profile import Extent, Profile
 from ncuview.sass.code import positions_of
 from ncuview.sass.instruction import Instruction
@@ -66,6 +67,14 @@ class Counted:
 
     launches: tuple[tuple[str, Extent, Extent], ...]
     amounts: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a run with the counters of all rules shows of a launch."""
+
+    diagnosis: LaunchDiagnosis
+    counted: Counted
 
 
 @dataclass(frozen=True)
@@ -173,7 +182,48 @@ def floor_ns(found: Counted, arrays: Arrays) -> float:
     return busy_ns * _needed(amounts, arrays) / moved if moved else 0.0
 
 
-def once(count: Callable[[V], T | None], key: Callable[[V], Hashable]) -> Callable[[V], T | None]:
+class Counters(Generic[V]):
+    """Profiles of versions, each of which is made once, and none after counters were refused."""
+
+    def __init__(
+        self,
+        judge: Callable[[V], Judged | None],
+        count: Callable[[V], Counted | None],
+        key: Callable[[V], Hashable],
+    ) -> None:
+        """Nothing is known yet.
+
+        Args:
+            judge: Profiles a version with the counters of all rules; None where counters cannot be read. Raises
+                NcuviewError.
+            count: Counts what it does, in fewer passes, in the same way.
+            key: What distinguishes versions.
+        """
+        self._key, self._whole = key, dict[Hashable, Counted]()
+        self._judged = _once(judge, key)
+        self._counted = _once(lambda version: self._whole.get(key(version)) or count(version), key)
+
+    def judge(self, version: V) -> LaunchDiagnosis | None:
+        """The diagnosis of a version; None where counters cannot be read. Raises NcuviewError."""
+        found = self._judged(version)
+        if found and not uncounted(found.counted, of=COUNTED):
+            self._whole[self._key(version)] = found.counted
+        return found.diagnosis if found else None
+
+    def count(self, version: V) -> Counted | None:
+        """What a version does; None where counters may not be read. Raises NcuviewError."""
+        return self._counted(version)
+
+    def count_both(self, before: V, after: V) -> tuple[Counted, Counted] | None:
+        """What a version does, and one that will most likely be kept and is judged for it; None as in ``count``."""
+        was = self.count(before)
+        if was:
+            self.judge(after)
+        now = self.count(after) if was else None
+        return (was, now) if was and now else None
+
+
+def _once(count: Callable[[V], T | None], key: Callable[[V], Hashable]) -> Callable[[V], T | None]:
     """The same function, which counts each version once, and none after counters were refused.
 
     Args:

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.base.errors import ReportEmpty
+from ncuview.base.errors import ProgramFailed, ReportEmpty
 from ncuview.catalogue.launcher.ratios import FEW, FIRST_LOOK
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch.patch import Edit, edit_between
-from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.sass.code import Code
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.scratch import state_of
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.verify import Verification
-from ncuview.trial.work import COUNTED, Counted
+from ncuview.trial.work import COUNTED, Counted, Judged
+from tests.render.sample import launch_with_advice
 
 SOURCE = "__global__ void copy(float *a) { a[threadIdx.x] = 1.0; }\n"
 APP = """\
@@ -45,7 +45,7 @@ SUMMARY = {"racecheck": "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 war
 RACE = "========= Error: Race reported between Write access at copy+0x80 in k.cu:1\n"
 
 
-def judge(_: Path, __: Sequence[str], ___: str) -> LaunchDiagnosis | None:
+def judge(_: Path, __: Sequence[str], ___: str) -> Judged | None:
     return None
 
 
@@ -88,6 +88,7 @@ def made(
     check: str = "",
     sanitizer: Callable[[str, Path, Sequence[str], str], Printed] = sanitizer,
     code_of: Callable[[Path, Sequence[str], str], KernelCode] = code_of,
+    judge: Callable[[Path, Sequence[str], str], Judged | None] = judge,
 ) -> ProgramBench:
     tree = folder / "tree"
     tree.mkdir(exist_ok=True)
@@ -178,6 +179,31 @@ def test_a_version_is_disassembled_once(tmp_path: Path) -> None:
     one, other = bench.build(SOURCE), bench.build(SOURCE)
     assert [bench.registers(each) for each in (one, other, one)] == [40, 40, 40]
     assert asked == [one.folder, other.folder]
+
+
+def test_what_is_judged_is_counted_then_and_judged_once(tmp_path: Path) -> None:
+    judges: list[Path] = []
+
+    def judge(folder: Path, program: Sequence[str], kernel: str) -> Judged:
+        judges.append(folder)
+        if "FAULT" in (folder / "built.cu").read_text():
+            raise ProgramFailed("a kernel faulted while it was profiled")
+        work = count(folder, program, kernel)
+        assert work is not None
+        return Judged(launch_with_advice(), work)
+
+    source = f"{SOURCE}// COUNTED\n"
+    bench = made(tmp_path, source=source, judge=judge)
+    original, edit = bench.build(source), edited("FASTER", before=source)
+    after = bench.build(edit.edited)
+    assert bench.judge(original) is bench.judge(original)
+    assert bench.check(original, after, edit).passed[-1] == "its stores and loads by counters"
+    assert bench.judge(after) is not None
+    assert judges == [original.folder, after.folder]
+    edit = edited("FAULT", before=source)
+    found = bench.check(original, bench.build(edit.edited), edit)
+    assert (found.verdict, found.check) == ("unproven", "work")
+    assert "a kernel faulted while it was profiled" in found.reason
 
 
 @pytest.mark.parametrize(("more", "says"), [("LOST", "was not launched"), ("CRASH", "illegal memory access")])

@@ -17,11 +17,11 @@ import pytest
 from ncuview.base.errors import ProgramFailed, ReportEmpty, UsageError
 from ncuview.catalogue.machine_code import KernelCode
 from ncuview.pipeline import trials
-from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.trial import Trial
 from ncuview.trial.programs import ProgramTools, built_copy, traced_by
 from ncuview.trial.sanitizer import Printed
 from ncuview.trial.traced import TracedRun
+from ncuview.trial.work import Judged
 
 SCALE = """
 extern "C" __global__ void scale(float *out, const float *in, int n)
@@ -114,7 +114,7 @@ def jit(function):
 """
 
 
-def judge(_: Path, __: Sequence[str], ___: str) -> LaunchDiagnosis | None:
+def judge(_: Path, __: Sequence[str], ___: str) -> Judged | None:
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from threading import Barrier
@@ -70,6 +71,7 @@ class Played:
     verdict: DiagnosisVerdict = "near-peak"
     bottleneck: str = "dram"
     """So that only the changes of findings are tried."""
+    attained: float = 0.85
     said: list[str] = field(default_factory=list)
 
     def build(self, source: str) -> str:
@@ -79,7 +81,11 @@ class Played:
 
     def judge(self, version: str) -> LaunchDiagnosis | None:
         return replace(
-            launch_with_advice(), outcomes=self.findings[version], verdict=self.verdict, bottleneck=self.bottleneck
+            launch_with_advice(),
+            outcomes=self.findings[version],
+            verdict=self.verdict,
+            bottleneck=self.bottleneck,
+            attained=self.attained,
         )
 
     def bound(self, version: str, finding: Finding) -> Bound | None:
@@ -119,6 +125,27 @@ def test_a_verified_faster_change_is_kept_and_judged_again() -> None:
     assert (found.source, found.kept, found.stopped) == (LITERAL, 1, "")
     assert found.first is not found.diagnosis
     assert bench.said == ["time", "check"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "attained", "low", "decision"),
+    [
+        ("near-peak", 0.92, 1.10, "no gain"),
+        ("near-peak", 0.92, 1.12, "kept"),
+        ("near-peak", 0.89, 1.10, "kept"),
+        ("advice", 0.92, 1.10, "kept"),
+    ],
+)
+def test_a_finished_kernel_must_gain_more(
+    verdict: DiagnosisVerdict, attained: float, low: float, decision: str
+) -> None:
+    measured, asked = timing("faster", low, 1.13, 1.14), (asks("float_literals", 5),)
+    bench = Played({SOURCE: asked, LITERAL: ()}, {LITERAL: measured}, verdict=verdict, attained=attained)
+    bench.times = defaultdict(lambda: SAME, bench.times)
+    attempt = searched(bench).attempts[0]
+    assert attempt.decision == decision
+    if decision == "no gain":
+        assert attempt.reason == "near the peak a gain of less than 1.11x is not worth the change"
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,13 @@ from ncuview.sass.code import Code
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.cases import Build
 from ncuview.trial.guards import PASSED, dynamic_guards
-from ncuview.trial.kernel_files import Count, Judged, KernelFileBench
+from ncuview.trial.kernel_files import Count, KernelFileBench
 from ncuview.trial.sanitizer import TOOLS, Printed
 from ncuview.trial.search import NotBuilt
 from ncuview.trial.stages import Stages
 from ncuview.trial.timing import Timing
 from ncuview.trial.verify import Verification
-from ncuview.trial.work import Arrays, Counted, arrays_of, counted, dropped, floor_ns, once, uncounted
+from ncuview.trial.work import Arrays, Counted, Counters, Judged, arrays_of, counted, dropped, floor_ns, uncounted
 from tests.emulation import needs_gpp
 from tests.profiles import recorded_profile
 from tests.render.sample import advice_finding, launch_with_advice
@@ -191,7 +191,11 @@ class TestDropped:
         assert floor_ns(replace(before, amounts={}), arrays("transposeCoalesced")) == 0
 
 
-class TestOnce:
+def refused(_: str) -> None:
+    """Counters cannot be read."""
+
+
+class TestCounters:
     def test_a_version_is_counted_once_and_a_failure_stays(self) -> None:
         asked: list[str] = []
 
@@ -201,17 +205,18 @@ class TestOnce:
                 raise ReportEmpty("no launch")
             return Counted((), {})
 
-        counts = once(count, str)
-        assert counts("good") is counts("good")
+        counters = Counters(refused, count, str)
+        assert counters.count("good") is counters.count("good")
         for _ in range(2):
             with pytest.raises(ReportEmpty):
-                counts("bad")
+                counters.count("bad")
         assert asked == ["good", "bad"]
 
     def test_after_a_refusal_nothing_is_counted(self) -> None:
         asked: list[str] = []
-        counts = once(asked.append, str)
-        assert (counts("one"), counts("other"), asked) == (None, None, ["one"])
+        counters = Counters(refused, asked.append, str)
+        assert (counters.count("one"), counters.count("other"), asked) == (None, None, ["one"])
+        assert counters.count_both("one", "other") is None
 
 
 # Kernel files
