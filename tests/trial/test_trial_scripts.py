@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from tests.emulation import needs_gpp
 from tests.trial.emulated import process, reload_of, tools
 from tests.trial.seeds import original
 from validation.trial import on_gpus
-from validation.trial.choose import FINISHED, FURTHER, NAIVE, source_of
+from validation.trial.choose import FINISHED, FURTHER, MEASURED, NAIVE, source_of
 from validation.trial.figures import HERE, figures, sections
 from validation.trial.mistakes import WrongEdit, original_of, wrong_edits
-from validation.trial.run import ATTEMPT, COLUMNS, TARGETS, listed_targets, taking_turns
+from validation.trial.run import ATTEMPT, COLUMNS, listed_targets, taking_turns
 from validation.trial.tables import append, rows_of
 from validation.trial.wrong import COLUMNS as WRONG
 from validation.trial.wrong import KEPT, NO_RESULT, NOT_KEPT, Watched, checked, summary
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.checkout
 
 def test_there_are_targets_and_at_most_twenty_of_the_catalogue() -> None:
     targets = listed_targets()
-    assert len(targets) == len(set(targets)) == 60 + FURTHER
+    assert len(targets) == len(set(targets)) == 61 + FURTHER + MEASURED
     catalogue = [target for target in targets if "/" not in target]
     assert len(catalogue) <= 20
     assert set(NAIVE) <= set(catalogue)
@@ -38,9 +39,10 @@ def test_there_are_targets_and_at_most_twenty_of_the_catalogue() -> None:
         assert kernel in path.read_text(encoding="utf-8")
 
 
-def test_ten_targets_are_finished() -> None:
-    _, finished = TARGETS.read_text(encoding="utf-8").split("# finished")
-    assert finished[: finished.index("\n# ")].count("/") == FINISHED == 10
+def test_thirty_targets_are_finished() -> None:
+    parts = Counter(sections().values())
+    assert parts["finished, as their authors say"] == FINISHED == 10
+    assert parts["finished, as measured"] == MEASURED == 20
 
 
 def test_rows_are_appended_below_one_line_of_columns(tmp_path: Path) -> None:
@@ -59,7 +61,7 @@ def test_each_gpu_takes_the_next_target_until_the_deadline(
     smi.write_text("#!/bin/sh\necho 'GPU 0: A'; echo 'GPU 1: B'\n")
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    append(tmp_path / "trials.tsv", COLUMNS, [("mmul", *"123456789")])
+    append(tmp_path / "trials.tsv", COLUMNS, [("mmul", *"1234567890a")])
     on_gpus.main(tmp_path, ["mmul", "k1", "p003/none"], deadline=deadline)
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == f"{2 - begun} targets were not begun"
@@ -69,9 +71,9 @@ def test_each_gpu_takes_the_next_target_until_the_deadline(
 def test_the_page_counts_what_was_tried() -> None:
     assert set(sections()) == set(listed_targets())
     rows = {
-        "mmul": ("15", "1", "0", "0", "4.000", "70", "", "right", "4027eb29"),
-        "reduce_v1": ("1", "0", "1", "0", "", "190", "the time is up", "", ""),
-        "p011/k11b": ("0", "0", "0", "0", "", "10", "", "", ""),
+        "mmul": ("15", "1", "0", "0", "4.000", "70", "", "right", "4027eb29", "advice", "0.990"),
+        "reduce_v1": ("1", "0", "1", "0", "", "190", "the time is up", "", "", "", ""),
+        "p011/k11b": ("0", "0", "0", "0", "", "10", "", "", "", "near-peak", "0.966"),
     }
     kept = ("mmul", "0", "GMEM006", "register_tiling", "kept", "4.000", "", "4.400", "Compute 8 x 8 results", "")
     page = figures(
@@ -84,6 +86,8 @@ def test_the_page_counts_what_was_tried() -> None:
     assert cells[4].startswith("2 of 3")
     assert cells[6:10] == ["0", "2.50", "2.00", "70"]
     assert cells[10:12] == ["190", "1"]
+    (finished,) = (line for line in page.splitlines() if line.startswith("| finished, as their report says | 1 | 0 |"))
+    assert "0 of 1" in finished
     assert "Within 1.10x: 1 of 1." in page
 
 

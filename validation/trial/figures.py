@@ -3,7 +3,8 @@
     python3 -m validation.trial.figures validation/trial/trials.md
 
 A gain is that of the kernel; where a change applies and nothing is kept it is 1. "Applies": at least one change was
-compiled and run.
+compiled and run. A kernel is finished as its report says where it is near its peak, without advice, and reaches nine
+tenths of what its bottleneck attains.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from pathlib import Path
 
 import typer
 
+from ncuview.records.diagnosis import FINISHED_SHARE
 from validation.page import share
 from validation.trial.run import TARGETS
 from validation.trial.tables import rows_of
 
 HERE = Path(__file__).resolve().parent
-FINISHED = "finished, as their authors say"
 NEAR = 1.10
 """A measured gain is within the predicted one by this factor."""
 Row = Mapping[str, str]
@@ -38,6 +39,7 @@ def figures(trials: Sequence[Row], attempts: Sequence[Row]) -> str:
     groups = {"all": list(trials)} | {
         part: [row for row in trials if parts.get(row["target"]) == part] for part in dict.fromkeys(parts.values())
     }
+    groups["finished, as their report says"] = [row for row in trials if _is_finished(row)]
     columns = ("trials of", *(name for name, _ in _of([])))
     rows = [[part, *(cell for _, cell in _of(group))] for part, group in groups.items() if group]
     decisions = Counter((row["decision"], bool(row["reason"])) for row in attempts)
@@ -62,6 +64,10 @@ def sections() -> dict[str, str]:
         else:
             found[line] = heading
     return found
+
+
+def _is_finished(row: Row) -> bool:
+    return row["verdict"] == "near-peak" and float(row["attained"]) >= FINISHED_SHARE
 
 
 def _of(trials: Sequence[Row]) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ import typer
 from validation.trial.run import listed_targets
 from validation.trial.tables import rows_of
 
-LEFT_S = 120.0
+LEFT_S = 100.0
 """Before the deadline no trial begins: most would not end."""
 SAID = 300
 """Characters of what a run printed last."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import fcntl
 import math
+import os
 import shutil
 import subprocess
 import tempfile
@@ -49,9 +50,14 @@ from validation.labelled import HERE, sources
 from validation.trial.tables import append, rows_of
 
 TARGETS = Path(__file__).with_name("targets.txt")
-COLUMNS = ("target", "attempts", "kept", "refuted", "unproven", "gain", "seconds", "stopped", "oracle", "patch")
+COUNTS = ("attempts", "kept", "refuted", "unproven")
+COLUMNS = ("target", *COUNTS, "gain", "seconds", "stopped", "oracle", "patch", "verdict", "attained")
+"""The columns of ``trials.tsv``. The last two are what the diagnosis says of the original, empty where it is unknown:
+its verdict, and the share of what its bottleneck attains."""
 ATTEMPT = ("target", "step", "rule", "optimization", "decision", "predicted", "bound", "measured", "title", "reason")
 """The columns of ``attempts.tsv``; gains are the best estimate."""
+CHECKED = "NCUVIEW_CHECKED"
+"""The environment variable of ``validation/harness.h``: the one kernel whose results a program checks."""
 ALONE = {"times", "counters"}
 """Stages that other launches would disturb."""
 ANY_TIME = {"compile", "machine code", "runs"}
@@ -126,7 +132,8 @@ def _row(target: str, trial: Trial, oracle: str) -> tuple[str, ...]:
     counts = (attempts, decisions["kept"], decisions["refuted"], decisions["unproven"])
     patch = f"{zlib.crc32(trial.patch.encode('utf-8', 'surrogateescape')):08x}" if trial.patch else ""
     seconds = f"{trial.seconds['all']:.0f}"
-    return (target, *map(str, counts), _best(trial.gain), seconds, trial.stopped, oracle, patch)
+    known = (trial.before.verdict, f"{trial.before.attained:.3f}") if trial.before else ("", "")
+    return (target, *map(str, counts), _best(trial.gain), seconds, trial.stopped, oracle, patch, *known)
 
 
 def _kernel(name: str, budget: float, jobs: int, stages: Stages) -> tuple[Trial, str]:
@@ -170,9 +177,10 @@ def _program(target: str, budget: float, jobs: int, stages: Stages) -> tuple[Tri
         shutil.copy(HERE / "harness.h", tree)
         shutil.copy(source, tree / "programs")
         build = f"nvcc -O3 -std=c++17 -arch=native -lineinfo -o app programs/{source.name}"
-        trial = try_program(
-            ["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None, jobs=jobs, stages=stages
-        )
+        with _checking_only(kernel, source):
+            trial = try_program(
+                ["./app"], build, "", kernel, tree=tree, budget_s=budget, say=lambda _: None, jobs=jobs, stages=stages
+            )
         if not trial.patch:
             return trial, ""
         _apply(trial.patch, tree)
@@ -181,6 +189,18 @@ def _program(target: str, budget: float, jobs: int, stages: Stages) -> tuple[Tri
         wrong = built.returncode or ran.returncode
         said = (built.stderr or ran.stderr or ran.stdout)[-200:].replace("\n", " ")
         return trial, f"WRONG: {said}" if wrong else "right"
+
+
+@contextmanager
+def _checking_only(kernel: str, source: Path) -> Iterator[None]:
+    """Labelled programs check the results of one kernel alone; of all kernels, where the source does not name it so."""
+    named = f'"{kernel}' in source.read_text(encoding="utf-8")
+    if named:
+        os.environ[CHECKED] = kernel
+    try:
+        yield
+    finally:
+        os.environ.pop(CHECKED, None)
 
 
 def _apply(patch: str, folder: Path) -> None:
