@@ -166,25 +166,24 @@ WITH by_rank AS MATERIALIZED (
     WHERE rank IS NOT NULL AND (kernels IS NULL OR kernel IN kernels)
     GROUP BY ALL
 ),
-compared AS MATERIALIZED (
-    SELECT
-        series, rank, launches, time_ns,
-        min(report) OVER same AS report,
-        time_ns / median(time_ns) OVER same AS ratio,
-        sum(total_ns) OVER same AS group_ns
+of_series AS MATERIALIZED (
+    SELECT series, min(report) AS report, median(time_ns) AS usual_ns, sum(total_ns) AS group_ns
     FROM by_rank
-    WINDOW same AS (PARTITION BY series)
-    QUALIFY count(*) OVER same > 1
+    GROUP BY ALL
+    HAVING count(*) > 1
 ),
 named AS (
     SELECT DISTINCT ON (series) * EXCLUDE (report) FROM series_of_launches
-    WHERE report IN (SELECT report FROM compared) AND (kernels IS NULL OR kernel IN kernels)
+    WHERE report IN (SELECT report FROM of_series) AND (kernels IS NULL OR kernel IN kernels)
 )
 SELECT
     clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
     function || coalesce(template_arguments, '') AS name,
-    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns, ratio, group_ns
-FROM compared
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns,
+    time_ns / usual_ns AS ratio,
+    group_ns
+FROM by_rank
+JOIN of_series USING (series)
 JOIN named USING (series);
 -- The same kernel and configuration on several ranks; ratio is to the median of the ranks.
 CREATE OR REPLACE VIEW compare_rank AS FROM compare_rank_of(NULL);
@@ -201,7 +200,7 @@ WITH binned AS NOT MATERIALIZED (
     FROM timed
 ),
 bins AS (
-    SELECT of_code, bin, count(*) AS launches FROM binned GROUP BY ALL
+    SELECT of_code, bin, count(*) AS launches, min(report) AS one, max(report) AS other FROM binned GROUP BY ALL
 ),
 cumulated AS (
     SELECT
@@ -220,23 +219,32 @@ levels AS (
     GROUP BY ALL
     HAVING launches >= 8
 ),
-outside AS (
-    SELECT bins.of_code, bins.bin, levels.launches, levels.middle
+outside AS MATERIALIZED (
+    SELECT bins.*, levels.launches AS of_launches, middle
     FROM bins
     JOIN levels USING (of_code)
-    WHERE bins.bin > high + 3 * (high - low) + 36 OR bins.bin < low - 3 * (high - low) - 36
+    WHERE bin > high + 3 * (high - low) + 36 OR bin < low - 3 * (high - low) - 36
+),
+few AS (FROM outside WHERE launches <= 2),
+found AS (
+    SELECT binned.*, of_launches, middle
+    FROM binned
+    JOIN few USING (of_code, bin)
+    WHERE binned.report IN (SELECT one FROM few UNION ALL SELECT other FROM few)
+    UNION ALL
+    SELECT binned.*, of_launches, middle
+    FROM binned
+    JOIN (FROM outside WHERE launches > 2) USING (of_code, bin)
 )
 SELECT
-    b.clock_control, b.cache_control, b.replay_mode, b.gpu, b.kernel,
-    b.function || coalesce(b.template_arguments, '') AS name,
-    b.grid_x, b.grid_y, b.grid_z, b.block_x, b.block_y, b.block_z,
-    b.duration_ns AS time_ns,
-    exp(o.middle / 200.0) AS usual_ns,
-    b.duration_ns / exp(o.middle / 200.0) AS ratio,
-    o.launches AS of_launches,
-    b.point, b.rank, b.report, b.launch
-FROM binned AS b
-JOIN outside AS o ON b.of_code = o.of_code AND b.bin = o.bin;
+    clock_control, cache_control, replay_mode, gpu, kernel,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z,
+    duration_ns AS time_ns,
+    exp(middle / 200.0) AS usual_ns,
+    duration_ns / exp(middle / 200.0) AS ratio,
+    of_launches, point, rank, report, launch
+FROM found;
 
 -- Kernels that were launched on a GPU model and never judged there: no launch has counters and a verdict. `why` says
 -- whether there were no counters, or the rules could not judge by those that there are.

@@ -174,6 +174,19 @@ def test_a_launch_that_is_far_too_fast_is_an_outlier(small: SmallStore) -> None:
     assert [row["time_ns"] for row in rows(ask(small, questions.outliers))] == [10.0]
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 5])
+def test_equal_outliers_are_found_in_all_of_their_reports(small: SmallStore, number: int) -> None:
+    for _ in range(20):
+        small.add(*[{}] * 3)
+    far = [small.add({}, {"duration_ns": 5_000.0}) for _ in range(number)]
+    small.add({}, {"duration_ns": 9_000.0})
+    found = rows(ask(small, questions.outliers))
+    assert [(row["report"], row["launch"]) for row in found if row["time_ns"] == 5_000.0] == [
+        (each, 1) for each in sorted(far)
+    ]
+    assert len(found) == number + 1
+
+
 @pytest.mark.parametrize(
     "different", [{"grid_x": 1}, {"code": 7}, {"clock_control": "none"}, {"gpu": "NVIDIA H100"}, {"function": "n::o"}]
 )
