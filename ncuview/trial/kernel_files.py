@@ -27,7 +27,7 @@ from ncuview.trial.cases import Build, Reordering, job_of
 from ncuview.trial.lanes import missing_lanes, new_mask
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of, remembered
 from ncuview.trial.search import NotBuilt, NotTimed
-from ncuview.trial.timing import Timing
+from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.verify import AtOnce, Process, Sanitizer, Verification, verify, wrong_launches
 from ncuview.trial.work import Counted, Counters, Judged, arrays_of, dropped, floor_ns, uncounted
@@ -102,8 +102,8 @@ class KernelFileBench:
         means = Means(self.build, self.time, self._code_of, self._is_clean, self._counters.count)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
-    def time(self, before: Build, after: Build) -> Timing:
-        """How many times as fast a version is as the one before it.
+    def time(self, before: Build, after: Build, _: float = LEAST_GAIN) -> Timing:
+        """How many times as fast a version is as the one before it; launches are cheap, whatever gain matters.
 
         Raises:
             NotTimed: A launch failed, or took too long.

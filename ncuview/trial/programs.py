@@ -147,11 +147,11 @@ class ProgramBench:
         means = Means(self.build, self.time, self._code_of, self._is_clean, self._counters.count)
         return bound_of(finding, version, source, self.path, self.kernel, means)
 
-    def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
+    def time(self, before: ProgramVersion, after: ProgramVersion, least: float = LEAST_GAIN) -> Timing:
         """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
         A version beside itself is run once for both, and a few times only. Of another one enough is known as soon as it
-        gains for sure, or cannot gain.
+        gains ``least`` for sure, or cannot gain so much.
 
         Raises:
             NotTimed: A run failed, or launches are missing.
@@ -167,7 +167,7 @@ class ProgramBench:
                 if after is before:
                     times[1].append(times[0][-1])
             ratio = ratio_of(times[0], times[1])
-            if len(times[1]) < look or ratio.precise or ratio.high < LEAST_GAIN or ratio.low >= LEAST_GAIN:
+            if len(times[1]) < look or ratio.precise or ratio.high < least or ratio.low >= least:
                 break
         return judged_times(times[0], times[1])
 

@@ -60,8 +60,13 @@ class Bench(Protocol[V]):
     def bound(self, version: V, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no ablation of it."""
 
-    def time(self, before: V, after: V) -> Timing:
+    def time(self, before: V, after: V, least: float = LEAST_GAIN, /) -> Timing:
         """How many times as fast a version is as the one before it.
+
+        Args:
+            before: A version.
+            after: Another one.
+            least: The gain that matters: once it is reached for sure, or cannot be, no more needs to be measured.
 
         Raises:
             NotTimed: A launch failed, or took too long.
@@ -374,7 +379,7 @@ def _tried(
         words = f"blocks of {threads} threads with {registers} registers each do not fit a multiprocessor"
         return _Tried(replace(attempt, decision="not built", reason=words))
     try:
-        timing = bench.time(before, after)
+        timing = bench.time(before, after, max(least_gain, better_than))
     except NotTimed as failed:
         rejected = _checked(attempt, bench.check(before, after, edit))
         return _Tried(rejected or replace(attempt, decision="unproven", reason=str(failed)))

@@ -148,6 +148,8 @@ def test_a_change_is_run_until_it_gains_for_sure_or_cannot_gain(bench: ProgramBe
     for more, rounds in (("SAME", FIRST_LOOK), ("FASTER", FEW)):
         timing = bench.time(bench.build(SOURCE), bench.build(f"{SOURCE}// {more}\n"))
         assert timing.rounds == rounds
+    unimportant = bench.time(bench.build(SOURCE), bench.build(f"{SOURCE}// FASTER\n"), least=2.5)
+    assert unimportant.rounds == FIRST_LOOK
     slow = bench.time(bench.build(SOURCE + "// FASTER\n"), bench.build(SOURCE))
     assert (slow.outcome, slow.reason) == ("slower", "it is slower: 0.500x at most")
 

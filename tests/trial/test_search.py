@@ -15,7 +15,7 @@ from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleI
 from ncuview.records.diagnosis import Verdict as DiagnosisVerdict
 from ncuview.records.trial import Attempt, Bound, Bounds
 from ncuview.trial.search import Found, NotBuilt, NotTimed, search
-from ncuview.trial.timing import Outcome, Timing
+from ncuview.trial.timing import LEAST_GAIN, Outcome, Timing
 from ncuview.trial.verify import Verdict, Verification
 from tests.render.sample import advice_finding, launch_with_advice
 
@@ -73,6 +73,8 @@ class Played:
     """So that only the changes of findings are tried."""
     attained: float = 0.85
     said: list[str] = field(default_factory=list)
+    least: list[float] = field(default_factory=list)
+    """The gain that mattered, of each time."""
 
     def build(self, source: str) -> str:
         if source in self.broken:
@@ -91,7 +93,8 @@ class Played:
     def bound(self, version: str, finding: Finding) -> Bound | None:
         return self.bounds.get(finding.rule.code)
 
-    def time(self, before: str, after: str) -> Timing:
+    def time(self, before: str, after: str, least: float = LEAST_GAIN) -> Timing:
+        self.least.append(least)
         self.said.append("time")
         found = self.times[after]
         if isinstance(found, str):
@@ -144,6 +147,9 @@ def test_a_finished_kernel_must_gain_more(
     bench.times = defaultdict(lambda: SAME, bench.times)
     attempt = searched(bench).attempts[0]
     assert attempt.decision == decision
+    assert bench.least[0] == pytest.approx(
+        1.111 if (verdict, attained) == ("near-peak", 0.92) else LEAST_GAIN, abs=1e-3
+    )
     if decision == "no gain":
         assert attempt.reason == "near the peak a gain of less than 1.11x is not worth the change"
 
@@ -301,8 +307,8 @@ class Tuned(Played):
         units = {"issue": 0.2, "dram": 0.2, "latency": 0.9}
         return replace(made, units=units, metrics={"theoretical_occupancy": held})
 
-    def time(self, before: str, after: str) -> Timing:
-        return super().time(before, after) if after in self.times else SAME
+    def time(self, before: str, after: str, least: float = LEAST_GAIN) -> Timing:
+        return super().time(before, after, least) if after in self.times else SAME
 
     def registers(self, version: str) -> int | None:
         return self.registers_of.get(version)
