@@ -326,9 +326,10 @@ def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> Pr
             with chdir(folder):
                 found = examine_program(program, options=options)
             longest = max(found.diagnosis.launches, key=lambda each: each.duration_ns, default=None)
+            if longest is None:
+                return None
             # The work of a run that failed is not known.
-            work = Counted((), {}) if found.profile.failure else counted(found.profile)
-            return Judged(longest, work) if longest else None
+            return Judged(longest, Counted((), {}) if found.profile.failure else counted(found.profile))
 
         return _with_counters(profiled, remarks)
 
