@@ -190,7 +190,8 @@ CREATE OR REPLACE VIEW compare_rank AS FROM compare_rank_of(NULL);
 
 -- Launches far from the others of their kernel, code and configuration: outside of the quartiles by three times their
 -- distance and by 20 %. Quartiles are read from a histogram with bins of 0.5 %, whose size does not grow with the
--- store; series and code are known by a hash of 64 bits.
+-- store; series and code are known by a hash of 64 bits. Most bins outside hold one launch or two, whose reports are
+-- known then: only these are read a second time.
 CREATE OR REPLACE VIEW outliers AS
 WITH binned AS NOT MATERIALIZED (
     SELECT

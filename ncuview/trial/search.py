@@ -28,7 +28,8 @@ from ncuview.trial.verify import Verification
 _LEAST = 1e-6
 """Where there were too few rounds for an interval."""
 _LEAST_GAIN_NEAR_PEAK = 1 / FINISHED_SHARE
-"""What a change of a version near its peak must gain. A report says of it that no change is worth its cost."""
+"""What a change of a version near its peak must gain: more than is left there with the same work for the bottleneck.
+Every change has a cost; reports advise nothing there that predicts less than ``WORTH_DOING_NEAR_PEAK``."""
 
 V = TypeVar("V")
 
@@ -176,8 +177,8 @@ def _judge(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> None
 
 def _least_gain(present: LaunchDiagnosis | None) -> float:
     """What a change of the present version must gain."""
-    finished = present is not None and present.verdict == "near-peak" and present.attained >= FINISHED_SHARE
-    return _LEAST_GAIN_NEAR_PEAK if finished else LEAST_GAIN
+    is_near = present is not None and present.verdict == "near-peak" and present.attained >= FINISHED_SHARE
+    return _LEAST_GAIN_NEAR_PEAK if is_near else LEAST_GAIN
 
 
 def _step(

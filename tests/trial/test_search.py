@@ -139,7 +139,7 @@ def test_a_verified_faster_change_is_kept_and_judged_again() -> None:
         ("advice", 0.92, 1.10, "kept"),
     ],
 )
-def test_a_finished_kernel_must_gain_more(
+def test_a_kernel_near_its_peak_must_gain_more(
     verdict: DiagnosisVerdict, attained: float, low: float, decision: str
 ) -> None:
     measured, asked = timing("faster", low, 1.13, 1.14), (asks("float_literals", 5),)
