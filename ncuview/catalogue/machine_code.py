@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,22 +79,33 @@ class KernelCode:
     places: tuple[Place, ...]
 
 
-def code_of_cubin(cubin: Path) -> tuple[KernelCode, ...]:
+def every(_: str) -> bool:
+    """Wants all kernels."""
+    return True
+
+
+def code_of_cubin(cubin: Path, wanted: Callable[[str], bool] = every) -> tuple[KernelCode, ...]:
     """The kernels of a linked cubin, in its order.
+
+    Args:
+        cubin: The file.
+        wanted: Whether a mangled name is that of a wanted kernel; others are not disassembled, which takes longest.
 
     Raises:
         ToolError: cuobjdump or nvdisasm is missing, or failed.
     """
     tools = _tools()
     usage = _asked(tools, "-res-usage", cubin)
-    symbols = [each["symbol"] for each in _kernels(usage)]
+    symbols = [symbol for each in _kernels(usage) if wanted(symbol := each["symbol"])]
     if not symbols:
         return ()
     code = _asked(tools, "-sass", "-fun", ",".join(symbols[:KERNELS_AT_MOST]), cubin)
     return tuple(_read(usage, code, _line_tables(cubin, symbols), _demangled(symbols)))
 
 
-def code_of_program(program: str, folder: Path, capability: str = "") -> tuple[KernelCode, ...]:
+def code_of_program(
+    program: str, folder: Path, capability: str = "", wanted: Callable[[str], bool] = every
+) -> tuple[KernelCode, ...]:
     """The kernels in a program's file, of the architecture that the GPU would run.
 
     Args:
@@ -102,6 +113,7 @@ def code_of_program(program: str, folder: Path, capability: str = "") -> tuple[K
         folder: An empty private folder.
         capability: The GPU's compute capability, which selects one of several architectures; the newest is taken where
             it is unknown.
+        wanted: Whether a mangled name is that of a wanted kernel.
 
     Raises:
         ReportEmpty: The file holds no machine code for this GPU: a script, a Python program, a program whose kernels
@@ -125,9 +137,10 @@ def code_of_program(program: str, folder: Path, capability: str = "") -> tuple[K
         )
     _asked(tools, "-xelf", f".{chosen}.cubin", file, folder=folder)
     cubins = sorted(folder.glob(f"*.{chosen}.cubin"))
-    found = tuple(kernel for cubin in cubins for kernel in code_of_cubin(cubin))
+    found = tuple(kernel for cubin in cubins for kernel in code_of_cubin(cubin, wanted))
     if not found:
-        raise ReportEmpty(f"{file.name} holds no kernel for {chosen}", hint="Its kernels may be in libraries.")
+        such = "" if wanted is every else "such "
+        raise ReportEmpty(f"{file.name} holds no {such}kernel for {chosen}", hint="Its kernels may be in libraries.")
     return found
 
 

@@ -262,8 +262,7 @@ def _compiled(launch: Launch, folder: Path) -> Compiled:
 def _code_of(launch: Launch, compiled: Compiled) -> KernelFacts:
     from ncuview.catalogue.machine_code import code_of_cubin
 
-    symbol = compiled.symbol(launch.template)
-    (code,) = (each for each in code_of_cubin(compiled.cubin) if each.symbol == symbol)
+    (code,) = code_of_cubin(compiled.cubin, compiled.symbol(launch.template).__eq__)
     return _facts(code, launch, _line_reader(launch.kernel.root))
 
 

@@ -243,6 +243,15 @@ def test_reused_operands_are_written_as_ncu_writes_them(fake: Fake) -> None:
     assert found.code.texts[0] == "IMAD.WIDE R2, R3, 0x4, R8"
 
 
+def test_only_wanted_kernels_are_disassembled(fake: Fake) -> None:
+    fake.says()
+    script = (fake.folder / "cuobjdump").read_text(encoding="utf-8")
+    fake.write("cuobjdump", script.replace("-fun k,unseen", "-fun k").removeprefix("#!/bin/sh\n"))
+    (found,) = code_of_cubin(fake.folder / "made.cubin", "k".__eq__)
+    assert (found.symbol, found.registers) == ("k", 20)
+    assert code_of_cubin(fake.folder / "made.cubin", "other".__eq__) == ()
+
+
 def test_a_file_without_kernels_has_none(fake: Fake) -> None:
     fake.write("cuobjdump", "echo")
     assert code_of_cubin(fake.folder / "made.cubin") == ()

@@ -190,7 +190,7 @@ def test_without_a_gpu_code_is_compiled_for_what_the_idioms_are_known_of(
 
 
 def test_without_any_part_the_first_reason_is_raised(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_code(_: Path) -> tuple[machine_code.KernelCode, ...]:
+    def no_code(_: Path, wanted: object) -> tuple[machine_code.KernelCode, ...]:
         raise ToolError("no cuobjdump here", id="CuobjdumpNotFound")
 
     monkeypatch.setattr(machine_code, "code_of_cubin", no_code)
