@@ -51,9 +51,9 @@ from validation.trial.tables import append, rows_of
 
 TARGETS = Path(__file__).with_name("targets.txt")
 COUNTS = ("attempts", "kept", "refuted", "unproven")
-COLUMNS = ("target", *COUNTS, "gain", "seconds", "stopped", "oracle", "patch", "verdict", "attained")
-"""The columns of ``trials.tsv``. The last two are what the diagnosis says of the original, empty where it is unknown:
-its verdict, and the share of what its bottleneck attains."""
+COLUMNS = ("target", *COUNTS, "gain", "seconds", "stopped", "oracle", "patch", "verdict", "attained", "gpu")
+"""The columns of ``trials.tsv``. ``verdict`` and ``attained`` are what the diagnosis says of the original, empty where
+it is unknown: its verdict, and the share of what its bottleneck attains."""
 ATTEMPT = ("target", "step", "rule", "optimization", "decision", "predicted", "bound", "measured", "title", "reason")
 """The columns of ``attempts.tsv``; gains are the best estimate."""
 CHECKED = "NCUVIEW_CHECKED"
@@ -74,7 +74,7 @@ def main(
     targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET")] = None,
     *,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Versions of a target that are compiled at once.")] = 1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Versions of a target that are compiled at once.")] = 0,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
     turns: Annotated[Path | None, typer.Option(metavar="FILE", help="Take turns at the GPU with other runs.")] = None,
 ) -> None:
@@ -133,7 +133,8 @@ def _row(target: str, trial: Trial, oracle: str) -> tuple[str, ...]:
     patch = f"{zlib.crc32(trial.patch.encode('utf-8', 'surrogateescape')):08x}" if trial.patch else ""
     seconds = f"{trial.seconds['all']:.0f}"
     known = (trial.before.verdict, f"{trial.before.attained:.3f}") if trial.before else ("", "")
-    return (target, *map(str, counts), _best(trial.gain), seconds, trial.stopped, oracle, patch, *known)
+    gpu = trial.device.name
+    return (target, *map(str, counts), _best(trial.gain), seconds, trial.stopped, oracle, patch, *known, gpu)
 
 
 def _kernel(name: str, budget: float, jobs: int, stages: Stages) -> tuple[Trial, str]:
