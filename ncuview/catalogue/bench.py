@@ -1,7 +1,7 @@
 """Run ``launcher/variants.py`` on this machine, alone or under a tool of compute-sanitizer.
 
-``Bench.run`` takes a job and returns the lines that the process wrote, ``Bench.sanitize`` what the tool printed, and
-``Bench.at_once`` does several jobs. Neither raises where the process fails: what it had written until then says where.
+``Bench.run`` takes a job and returns the lines that the process wrote, ``Bench.sanitize`` what the tool printed.
+Neither raises where the process fails: what it had written until then says where. Several threads may call them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -27,8 +26,6 @@ from ncuview.catalogue.live import for_user
 from ncuview.profiling.machine import find_nvcc
 
 _LAST_WORDS = 5
-_LOOK_S = 0.1
-"""Between two looks whether processes that were ended are gone."""
 _SANITIZER = "compute-sanitizer"
 
 
@@ -86,19 +83,10 @@ class Bench:
             raise LauncherNotFound("no compute-sanitizer here", hint="It is part of the CUDA toolkit, beside nvcc.")
         return self._run(job, [str(sanitizer), "--tool", tool, *options])
 
-    def at_once(self, calls: Sequence[Callable[[], None]]) -> None:
-        """Make calls that do jobs, as many at once as there are processors; an interruption ends their processes."""
-        with ThreadPoolExecutor(min(len(calls), os.cpu_count() or 1)) as pool:
-            made = [pool.submit(call) for call in calls]
-            try:
-                for each in made:
-                    each.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                while wait(made, timeout=_LOOK_S).not_done:
-                    for group in tuple(self._running):
-                        _end(group)
-                raise
+    def end(self) -> None:
+        """End the processes of the jobs that run now."""
+        for group in tuple(self._running):
+            _end(group)
 
     def _run(self, job: Mapping[str, Any], prefix: Sequence[str]) -> Done:
         folder = self.folder / f"job{next(self._numbers)}"

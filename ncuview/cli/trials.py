@@ -65,7 +65,7 @@ def try_(
             value="DIR",
         ),
     ] = None,
-    budget: Annotated[str, option("How long changes are tried: 90s, 3m.", "--budget", value="TIME")] = "2m",
+    budget: Annotated[str, option("How long changes are tried: 90s, 3m.", "--budget", value="TIME")] = "90s",
     dry_run: Annotated[bool, option("Print the changes as patches, and run nothing.", "--dry-run")] = False,
     kernel: KernelOption = "",
     grid: GridOption = "",

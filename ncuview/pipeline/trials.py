@@ -11,10 +11,13 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
 from typing import Any, TypeVar
 
+from ncuview.base.at_once import Together
 from ncuview.base.errors import (
     CompileFailed,
     CompilerNotFound,
@@ -23,14 +26,15 @@ from ncuview.base.errors import (
     NcuNotFound,
     NcuRefused,
     ProgramFailed,
-    ReportEmpty,
 )
 from ncuview.base.signals import Terminated
+from ncuview.base.system import usable_processors
 from ncuview.catalogue.bench import Bench as JobBench
 from ncuview.catalogue.bench import find_sanitizer
 from ncuview.catalogue.compiler import NATIVE, Compiled
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch, launch_of
+from ncuview.catalogue.launcher.ratios import FEW
 from ncuview.catalogue.live import compile_all
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
 from ncuview.engine.rank import diagnose
@@ -72,6 +76,35 @@ _JOB_S = 120.0
 _LAUNCHES = 3
 """Of a program's kernel, for its diagnosis."""
 _RUN_S = 120.0
+_LONGEST = 1.5
+"""How long a trial may check what it has begun, over its budget."""
+_CHECK_S = 20.0
+"""For a program under compute-sanitizer, also where no time is left."""
+_MOST_JOBS = 16
+"""Compilers at once, each of which may take a gigabyte of memory."""
+
+
+class _Budget:
+    """How long changes may be tried, from ``begin`` on: what is before it does not depend on them."""
+
+    def __init__(self, seconds: float, stages: Stages) -> None:
+        self._seconds, self._stages = seconds, stages
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """Let the time begin."""
+        self._began = self._stages.elapsed()
+
+    def is_over(self) -> bool:
+        """Whether no further change may be begun."""
+        return self._spent() >= self._seconds
+
+    def left_s(self) -> float:
+        """The seconds that are left for a change that was begun."""
+        return max(0.0, _LONGEST * self._seconds - self._spent())
+
+    def _spent(self) -> float:
+        return self._stages.elapsed() - self._began
 
 
 def try_launch(
@@ -81,7 +114,7 @@ def try_launch(
     *,
     budget_s: float,
     say: Say,
-    jobs: int = 1,
+    jobs: int = 0,
     stages: Stages | None = None,
 ) -> Trial:
     """Try changes of a catalogue kernel, or of the kernel in a .cu file.
@@ -92,7 +125,8 @@ def try_launch(
         target: The target, as the user named it.
         budget_s: How long changes may be tried, in seconds; one that has begun is finished.
         say: Called with what happens next.
-        jobs: How many versions are compiled at once.
+        jobs: How many versions are compiled, and how many runs that are not timed are made, at once; 0 for what this
+            machine can do.
         stages: Gets the seconds of each stage.
 
     Raises:
@@ -104,10 +138,10 @@ def try_launch(
         raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
         folder, remarks, stages = Path(text), list[str](), stages or Stages()
-        tools = tools_for_files(folder, remarks, stages)
+        tools = tools_for_files(folder, remarks, stages, jobs)
         bench = KernelFileBench(launch.kernel, reload, folder / "versions", tools)
         source = launch.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
-        trial = _tried(bench, source, budget_s, say, remarks, jobs, stages)
+        trial = _tried(bench, source, _Budget(budget_s, stages), say, remarks, tools.at_once)
         return replace(
             trial,
             target=target,
@@ -127,7 +161,7 @@ def try_program(
     tree: Path | None,
     budget_s: float,
     say: Say,
-    jobs: int = 1,
+    jobs: int = 0,
     stages: Stages | None = None,
 ) -> Trial:
     """Try changes of a kernel of a program, which is built and run in copies of its source tree.
@@ -138,9 +172,9 @@ def try_program(
         check: The shell command that says with exit code 0 that its results are right; empty to compare them.
         kernel: The kernel's name; empty for the one whose advice saves most time.
         tree: The folder of its sources; None for that of a Python script, or else the current one.
-        budget_s: How long changes may be tried, in seconds; one that has begun is finished.
+        budget_s: How long changes may be tried, in seconds; one that has begun has half as long again.
         say: Called with what happens next.
-        jobs: How many versions are compiled at once.
+        jobs: As in ``try_launch``.
         stages: Gets the seconds of each stage.
 
     Raises:
@@ -152,13 +186,14 @@ def try_program(
     _require_gpu()
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
         folder, remarks, stages, before = Path(text), list[str](), stages or Stages(), state_of(tree)
-        tools = _tools_for_programs(tracer(folder), remarks, stages)
+        budget = _Budget(budget_s, stages)
+        tools = _tools_for_programs(tracer(folder), remarks, stages, jobs, budget.left_s)
         say("build")
         name, source = _kernel_of(tools, program, build, kernel, tree, folder / "first")
         target = ProgramTarget(tree, source, name, build, tuple(program), check)
         bench = ProgramBench(target, folder / "versions", tools)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
-        trial = _tried(bench, written, budget_s, say, remarks, jobs, stages)
+        trial = _tried(bench, written, budget, say, remarks, tools.at_once)
         if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):
             remarks.append(f"{others[0]} imports {source}: a launch of {name} there was not looked at")
         if state_of(tree) != before:
@@ -167,9 +202,7 @@ def try_program(
         return replace(trial, target=" ".join(command), remark=remark, seconds=stages.seconds)
 
 
-def _tried(
-    bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str], jobs: int, stages: Stages
-) -> Trial:
+def _tried(bench: Bench[V], source: str, budget: _Budget, say: Say, remarks: list[str], together: Together) -> Trial:
     """Build the original, search, and measure what is kept against it.
 
     Raises:
@@ -183,14 +216,16 @@ def _tried(
         raise CompileFailed(f"the original does not build: {refused}") from refused
     except NotTimed as failed:
         raise ProgramFailed(f"the original cannot be timed: {failed}") from failed
-    found, ends = Found(source, original), stages.elapsed() + budget_s
+    found = Found(source, original)
     gain: Gain | None = None
     end_to_end: Gain | None = None
     try:
-        search(bench, found, lambda: stages.elapsed() >= ends, say, jobs)
+        budget.begin()
+        search(bench, found, budget.is_over, say, together)
         if found.kept:
             say("time of what is kept")
-            gain = gain_of(bench.time(original, found.version))
+            timing = bench.time(original, found.version)
+            gain = gain_of(timing) if timing.rounds >= FEW else _product(found.attempts)
             end_to_end = bench.end_to_end(original, found.version)
     except (KeyboardInterrupt, Terminated) as signal:
         found.stopped = "terminated" if isinstance(signal, Terminated) else "interrupted"
@@ -216,10 +251,15 @@ def _tried(
 
 
 def _product(attempts: Sequence[Attempt]) -> Gain:
-    """The gain of all kept changes, from those of each: what an interrupted trial still knows."""
+    """The gain of all kept changes, from those of each: what is known where there was no time to measure it."""
     gains = [each.measured for each in attempts if each.decision == "kept" and each.measured]
     bounds = zip(*((each.low, each.best, each.high) for each in gains), strict=True)
     return Gain(*(math.prod(each) for each in bounds))
+
+
+def _jobs() -> int:
+    """What this machine can do at once."""
+    return min(_MOST_JOBS, usable_processors())
 
 
 def _require_gpu() -> None:
@@ -252,13 +292,14 @@ def _with_counters(profiled: Callable[[], V], remarks: list[str]) -> V | None:
 # Kernel files
 
 
-def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
+def tools_for_files(folder: Path, remarks: list[str], stages: Stages, jobs: int = 0) -> Tools:
     """What a bench of kernel files needs of this machine.
 
     Args:
         folder: A private folder for the files of jobs.
         remarks: Gets a remark where counters cannot be read.
         stages: Gets the seconds of each stage.
+        jobs: How much is done at once; 0 for what this machine can do.
     """
 
     def compiled(kernel: Kernel, into: Path) -> Compiled:
@@ -269,8 +310,8 @@ def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
         return made
 
     def code_of(made: Compiled, kernel: Kernel) -> KernelCode:
-        symbol = made.symbol(launch_of(kernel).template)
-        return next(each for each in code_of_cubin(made.cubin) if each.symbol == symbol)
+        (found,) = code_of_cubin(made.cubin, made.symbol(launch_of(kernel).template).__eq__)
+        return found
 
     def profile_of(kernel: Kernel, made: Compiled, metrics: Sequence[str]) -> Profile:
         return require_complete(profile_launches([launch_of(kernel)], metrics, compiled={kernel.function: made}))
@@ -288,9 +329,9 @@ def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
         kernel = replace(version.kernel, text=text)
         return _with_counters(lambda: counted(profile_of(kernel, version.compiled, WORK)), remarks)
 
-    jobs = folder / "jobs"
-    jobs.mkdir()
-    bench = JobBench(jobs, folder, _JOB_S)
+    files = folder / "jobs"
+    files.mkdir()
+    bench = JobBench(files, folder, _JOB_S)
 
     def process(job: Mapping[str, Any]) -> Answer:
         with stages.stage("times" if job["mode"] == "time" else "comparison"):
@@ -311,14 +352,18 @@ def tools_for_files(folder: Path, remarks: list[str], stages: Stages) -> Tools:
         process=process,
         sanitizer=stages.timed("sanitizer", sanitizer),
         count=stages.timed("counters", count),
-        at_once=bench.at_once,
+        at_once=Together(jobs or _jobs(), bench.end),
     )
 
 
 # Programs
 
 
-def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> ProgramTools:
+def _tools_for_programs(
+    library: Path, remarks: list[str], stages: Stages, jobs: int, left_s: Callable[[], float]
+) -> ProgramTools:
+    interrupted = Event()
+
     def judge(folder: Path, program: Sequence[str], kernel: str) -> Judged | None:
         options = NcuOptions(kernel_name=kernel, launch_count=_LAUNCHES, source_folders=(folder,))
 
@@ -339,16 +384,16 @@ def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> Pr
             return Printed("no compute-sanitizer here", ended=False)
         # The kernels that the edit leaves as they are would take most of the time.
         only = ("--kernel-name", f"kns={plain_name(kernel)}")
-        ran = run_in(folder, [str(found), "--tool", tool, *OPTIONS, *only, *program], _JOB_S)
+        command = [str(found), "--tool", tool, *OPTIONS, *only, *program]
+        ran = run_in(folder, command, min(_JOB_S, max(_CHECK_S, left_s())), stopped=interrupted.is_set)
         return Printed((ran.output + ran.errors).decode("utf-8", "replace"), not ran.failure)
 
     def code_of(folder: Path, program: Sequence[str], kernel: str) -> KernelCode:
         with tempfile.TemporaryDirectory(prefix="ncuview-") as text, chdir(folder):
-            codes = code_of_program(program[0], Path(text), compute_capability() or "")
-        found = next((each for each in codes if is_named(each.symbol, kernel)), None)
-        if found is None:
-            raise ReportEmpty(f"{program[0]} holds no machine code of {kernel}")
-        return found
+            codes = code_of_program(
+                program[0], Path(text), compute_capability() or "", lambda symbol: is_named(symbol, kernel)
+            )
+        return codes[0]
 
     def count(folder: Path, program: Sequence[str], kernel: str) -> Counted | None:
         options = NcuOptions(kernel_name=kernel, launch_count=1)
@@ -366,7 +411,9 @@ def _tools_for_programs(library: Path, remarks: list[str], stages: Stages) -> Pr
         sanitizer=stages.timed("sanitizer", sanitizer),
         code_of=stages.timed("machine code", code_of),
         count=stages.timed("counters", count),
-        build=stages.timed("compile", built_copy),
+        build=stages.timed("compile", partial(built_copy, stopped=interrupted.is_set)),
+        at_once=Together(jobs or _jobs(), interrupted.set),
+        left_s=left_s,
     )
 
 

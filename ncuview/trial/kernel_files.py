@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ncuview.base.at_once import IN_TURN, Together
 from ncuview.base.errors import CompileFailed, KernelFileError, NcuviewError
 from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel
@@ -24,13 +25,14 @@ from ncuview.records.diagnosis import Finding, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
 from ncuview.trial.cases import Build, Reordering, job_of
-from ncuview.trial.lanes import missing_lanes, new_mask
+from ncuview.trial.conserved import conserved
+from ncuview.trial.lanes import new_mask
 from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of, remembered
 from ncuview.trial.search import NotBuilt, NotTimed
 from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.timing import judged as judged_times
-from ncuview.trial.verify import AtOnce, Process, Sanitizer, Verification, verify, wrong_launches
-from ncuview.trial.work import Counted, Counters, Judged, arrays_of, dropped, floor_ns, uncounted
+from ncuview.trial.verify import Process, Sanitizer, Verification, verify, wrong_launches
+from ncuview.trial.work import Counted, Counters, Judged, arrays_of, dropped, floor_ns
 
 Compile = Callable[[Kernel, Path], Compiled]
 """Compiles a kernel file into a folder; raises CompileFailed."""
@@ -54,8 +56,8 @@ class Tools:
     process: Process
     sanitizer: Sanitizer
     count: Count
-    at_once: AtOnce | None = None
-    """Makes runs of compute-sanitizer at once; None to make them in turn."""
+    at_once: Together = IN_TURN
+    """Compiles versions, and makes runs that are not timed."""
     timing_s: float = 4.0
     """How long the times of two versions may be taken, in seconds."""
 
@@ -136,7 +138,13 @@ class KernelFileBench:
         )
         found = replace(found, passed=_passed(found))
         if found.verdict == "verified":
-            return self._work_done(before, after, found)
+            launch = launch_of(after.kernel)
+
+            def wrong_of(was: Counted, now: Counted) -> str:
+                return wrong_launches(launch, 1, now.launches) or dropped(was, now, arrays_of(launch))
+
+            passed = "its launch, stores and reads by counters"
+            return conserved(found, self._counters, before, after, wrong_of, passed)
         if found.verdict == "refuted" and found.check == "outputs" and edit.approximates:
             return replace(
                 found, verdict="unproven", reason=f"results differ: {found.reason}. It assumes that {edit.assumes}"
@@ -160,26 +168,6 @@ class KernelFileBench:
         except NcuviewError:
             return 0.0
         return floor_ns(found, arrays_of(launch_of(version.kernel))) if found else 0.0
-
-    def _work_done(self, before: Build, after: Build, verified: Verification) -> Verification:
-        """The same, unless counters say that a version leaves out work; without counters the same."""
-        try:
-            both = self._counters.count_both(before, after)  # only this check is left
-        except NcuviewError as failed:
-            return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
-        if both is None:
-            return verified
-        was, now = both
-        if unknown := uncounted(was, now):
-            return replace(
-                verified, verdict="unproven", check="work", reason=f"its work was not counted: {unknown} is missing"
-            )
-        launch = launch_of(after.kernel)
-        if wrong := wrong_launches(launch, 1, now.launches) or dropped(was, now, arrays_of(launch)):
-            return replace(verified, verdict="refuted", check="work", reason=wrong)
-        if missing := missing_lanes(was, now):
-            return replace(verified, verdict="unproven", check="lanes", reason=missing)
-        return replace(verified, passed=(*verified.passed, "its launch, stores and reads by counters"))
 
     def _code_of(self, version: Build) -> KernelCode:
         path = version.kernel.path

@@ -6,16 +6,18 @@ command of the user says whether they are right. Its inputs and sizes are its ow
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 
+from ncuview.base.at_once import IN_TURN, Together
 from ncuview.base.errors import NcuviewError, ProgramFailed
 from ncuview.catalogue.launcher.ratios import FEW, FIRST_LOOK, LOOKS, ratio_of
 from ncuview.catalogue.machine_code import KernelCode
@@ -23,15 +25,16 @@ from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Bound
 from ncuview.trial.bounds import Means, bound_of
-from ncuview.trial.lanes import missing_lanes, new_mask
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of, remembered
-from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
+from ncuview.trial.conserved import conserved
+from ncuview.trial.lanes import new_mask
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_by_tool, findings_of, remembered
+from ncuview.trial.scratch import copy_of, never, run_in, state_of, written_in
 from ncuview.trial.search import NotBuilt, NotTimed, gain_of
 from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
 from ncuview.trial.verify import Check, Verification
-from ncuview.trial.work import Counted, Counters, Judged, dropped, uncounted
+from ncuview.trial.work import Counted, Counters, Judged, dropped
 
 _BUILD_S = 600.0
 _RUNS_ALONE = 3
@@ -77,6 +80,10 @@ class ProgramTools:
     NcuviewError."""
     build: Callable[[Path, Path, str, Mapping[Path, bytes]], None]
     """Copies a tree to a folder and builds there, with these files; see ``built_copy``."""
+    at_once: Together = IN_TURN
+    """Compiles versions, and makes runs that are not timed."""
+    left_s: Callable[[], float] = lambda: math.inf
+    """How many seconds are left for changes that were begun."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,16 @@ class ProgramVersion:
     results: list[Result] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class InTurns:
+    """Two versions that were run in turns."""
+
+    kernel: Timing
+    """Of the kernel's launches."""
+    program: Gain
+    """Of the runs from start to end."""
+
+
 class ProgramBench:
     """Builds, judges, checks and times versions of a program's source."""
 
@@ -112,6 +129,7 @@ class ProgramBench:
         self._target, self._folder, self._tools = target, folder, tools
         self._versions = count()
         self._codes: dict[Path, KernelCode] = {}
+        self._timed: dict[tuple[Path, Path], InTurns] = {}
 
         def judged(version: ProgramVersion) -> Judged | None:
             return tools.judge(version.folder, target.program, target.kernel)
@@ -151,25 +169,33 @@ class ProgramBench:
         """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
         A version beside itself is run once for both, and a few times only. Of another one enough is known as soon as it
-        gains ``least`` for sure, or cannot gain so much.
+        gains ``least`` for sure, or cannot gain so much. Two versions are timed once.
 
         Raises:
             NotTimed: A run failed, or launches are missing.
         """
-        ends = time.monotonic() + self._target.timing_s
+        versions = before.folder, after.folder
+        if versions not in self._timed:
+            self._timed[versions] = self._in_turns(before, after, least)
+        return self._timed[versions].kernel
+
+    def _in_turns(self, before: ProgramVersion, after: ProgramVersion, least: float) -> InTurns:
+        ends = time.monotonic() + min(self._target.timing_s, self._tools.left_s())
         times: dict[int, list[float]] = {0: [], 1: []}
+        seconds: dict[int, list[float]] = {0: [], 1: []}
         for look in [_RUNS_ALONE] if after is before else _LOOKS:
             while len(times[1]) < look and (time.monotonic() < ends or not times[1]):
                 # Every other round goes the other way, so that no version always has the same predecessor.
                 turns = [(0, before), (1, after)][: 1 if after is before else 2]
                 for number, version in turns[:: -1 if len(times[0]) % 2 else 1]:
                     times[number].append(self._kernel_ns(version))
+                    seconds[number].append(version.results[-1].traced.ran.seconds)
                 if after is before:
-                    times[1].append(times[0][-1])
+                    times[1], seconds[1] = times[0], seconds[0]
             ratio = ratio_of(times[0], times[1])
             if len(times[1]) < look or ratio.precise or ratio.high < least or ratio.low >= least:
                 break
-        return judged_times(times[0], times[1])
+        return InTurns(judged_times(times[0], times[1]), gain_of(judged_times(seconds[0], seconds[1])))
 
     def check(self, before: ProgramVersion, after: ProgramVersion, edit: Edit) -> Verification:
         """Whether a version does what the one before the edit does: its results, its launches, and its memory."""
@@ -185,7 +211,13 @@ class ProgramBench:
         if verdict.verdict == "refuted" and verdict.check == "outputs" and edit.approximates:
             verdict = Verification("unproven", verdict.check, f"{verdict.reason}. It assumes that {edit.assumes}")
         verdict = self._memory(before, after, verdict.passed) if verdict.verdict == "verified" else verdict
-        return self._work_done(before, after, verdict) if verdict.verdict == "verified" else verdict
+        if verdict.verdict != "verified":
+            return verdict
+
+        def wrong_of(was: Counted, now: Counted) -> str:
+            return dropped(was, now, None)
+
+        return conserved(verdict, self._counters, before, after, wrong_of, "its stores and loads by counters")
 
     def registers(self, version: ProgramVersion) -> int | None:
         """The registers per thread, from the machine code; None where it cannot be read."""
@@ -195,10 +227,9 @@ class ProgramBench:
             return None
 
     def end_to_end(self, before: ProgramVersion, after: ProgramVersion) -> Gain | None:
-        """How many times as fast the runs of a version are from start to end, from the last runs in turns."""
-        seconds = [[result.traced.ran.seconds for result in version.results] for version in (before, after)]
-        rounds = min(map(len, seconds))
-        return gain_of(judged_times(seconds[0][-rounds:], seconds[1][-rounds:])) if rounds else None
+        """How many times as fast the runs of a version are from start to end; None where they were not timed."""
+        timed = self._timed.get((before.folder, after.folder))
+        return timed.program if timed else None
 
     def _run(self, version: ProgramVersion) -> Result:
         """Run a version once more.
@@ -251,34 +282,16 @@ class ProgramBench:
         return Verification("verified", passed=(f"{passed} in {len(after.results)} runs",))
 
     def _memory(self, before: ProgramVersion, after: ProgramVersion, passed: tuple[str, ...]) -> Verification:
+        found_by = findings_by_tool(self._sanitizer, (before, after), self._tools.at_once)
         for tool in TOOLS:
             try:
-                old, new = (findings_of(tool, self._sanitizer(tool, each)) for each in (before, after))
+                old, new = found_by(tool)
             except Inconclusive as failed:
                 return Verification("unproven", _CHECK_OF[tool], str(failed), passed=passed)
             if more := compared(old, new):
                 return Verification("refuted", _CHECK_OF[tool], f"{tool} finds {more}", passed=passed)
             passed = (*passed, f"no new findings of {tool}")
         return Verification("verified", passed=passed)
-
-    def _work_done(self, before: ProgramVersion, after: ProgramVersion, verified: Verification) -> Verification:
-        """The same, unless counters say that the kernel leaves out work; without counters the same."""
-        try:
-            both = self._counters.count_both(before, after)  # only this check is left
-        except NcuviewError as failed:
-            return replace(verified, verdict="unproven", check="work", reason=f"its work was not counted: {failed}")
-        if both is None:
-            return verified
-        was, now = both
-        if unknown := uncounted(was, now):
-            return replace(
-                verified, verdict="unproven", check="work", reason=f"its work was not counted: {unknown} is missing"
-            )
-        if wrong := dropped(was, now, None):
-            return replace(verified, verdict="refuted", check="work", reason=wrong)
-        if missing := missing_lanes(was, now):
-            return replace(verified, verdict="unproven", check="lanes", reason=missing)
-        return replace(verified, passed=(*verified.passed, "its stores and loads by counters"))
 
     def _code_of(self, version: ProgramVersion) -> KernelCode:
         if version.folder not in self._codes:
@@ -294,8 +307,10 @@ class ProgramBench:
         return not compared(before, after)
 
 
-def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, bytes]) -> None:
-    """Copy a source tree, write files in the copy, and build there.
+def built_copy(
+    tree: Path, folder: Path, build: str, written: Mapping[Path, bytes], stopped: Callable[[], bool] = never
+) -> None:
+    """Copy a source tree, write files in the copy, and build there, unless it is stopped.
 
     Raises:
         NotBuilt: The build failed, or took too long.
@@ -304,7 +319,7 @@ def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, byte
     copy_of(tree, folder)
     for path, content in written.items():
         (folder / path).write_bytes(content)
-    ran = run_in(folder, ["/bin/sh", "-c", build], _BUILD_S) if build else None
+    ran = run_in(folder, ["/bin/sh", "-c", build], _BUILD_S, stopped=stopped) if build else None
     if ran and ran.failure:
         raise NotBuilt(ran.failure)
 

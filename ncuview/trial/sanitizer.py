@@ -2,16 +2,20 @@
 
 ``findings_of`` a tool's output -> the number of findings of each kind; ``compared`` two -> whether there are new ones.
 A tool that did not come to its end is no evidence: ``Inconclusive`` is raised. ``remembered`` runs a tool once for each
-version, so that an original is not examined again for each of its variants.
+version, so that an original is not examined again for each of its variants; ``findings_by_tool`` runs all of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
+
+from ncuview.base.at_once import AtOnce
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
 OPTIONS = ("--report-api-errors", "no", "--show-backtrace", "no", "--print-limit", "1000")
@@ -99,6 +103,34 @@ def remembered(sanitizer: Callable[[str, V], Printed], key: Callable[[V], Hashab
         return known[name]
 
     return asked
+
+
+def findings_by_tool(
+    sanitizer: Callable[[str, V], Printed], versions: Sequence[V], at_once: AtOnce
+) -> Callable[[str], list[Counter[str]]]:
+    """Run all tools over versions -> what gives a tool's findings in each; it raises ``Inconclusive`` where one failed.
+
+    A run that fails beside others, which may have taken its memory or time, is made once more alone.
+
+    Args:
+        sanitizer: Runs a tool, the first argument, over a version.
+        versions: The versions.
+        at_once: Makes the runs.
+    """
+    found: dict[tuple[str, int], Counter[str]] = {}
+
+    def examine(tool: str, number: int) -> None:
+        with suppress(Inconclusive):
+            found[tool, number] = findings_of(tool, sanitizer(tool, versions[number]))
+
+    def findings(tool: str) -> list[Counter[str]]:
+        return [
+            found[tool, number] if (tool, number) in found else findings_of(tool, sanitizer(tool, version))
+            for number, version in enumerate(versions)
+        ]
+
+    at_once([partial(examine, tool, number) for tool in TOOLS for number in range(len(versions))])
+    return findings
 
 
 def _kind(head: str) -> str:

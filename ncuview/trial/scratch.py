@@ -9,7 +9,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,7 +96,18 @@ def written_in(folder: Path, before: Mapping[Path, tuple[int, int]]) -> Mapping[
     }
 
 
-def run_in(folder: Path, command: Sequence[str], timeout_s: float, variables: Mapping[str, str] | None = None) -> Ran:
+def never() -> bool:
+    """Stops nothing."""
+    return False
+
+
+def run_in(
+    folder: Path,
+    command: Sequence[str],
+    timeout_s: float,
+    variables: Mapping[str, str] | None = None,
+    stopped: Callable[[], bool] = never,
+) -> Ran:
     """Run a command in a folder to its end, below the guard that ends it with ncuview.
 
     Args:
@@ -104,6 +115,7 @@ def run_in(folder: Path, command: Sequence[str], timeout_s: float, variables: Ma
         command: The command and its arguments.
         timeout_s: How long it may take, in seconds; it is stopped then.
         variables: Environment variables in addition to those of this process.
+        stopped: Whether it is to be stopped at once; asked repeatedly.
     """
     output, errors, digest = bytearray(), bytearray(), hashlib.sha256()
     watch, started = Watch(timeout_s, timeout_s), time.monotonic()
@@ -123,7 +135,7 @@ def run_in(folder: Path, command: Sequence[str], timeout_s: float, variables: Ma
         cwd=folder,
         # PyTorch builds the extensions of one name in one folder, where versions would replace each other.
         environment={**variables_for_ncu(), "TORCH_EXTENSIONS_DIR": f"{folder}.torch", **(variables or {})},
-        overdue=lambda: watch.overdue,
+        overdue=lambda: "time" if stopped() else watch.overdue,
         stdout=printed,
         stderr=lambda piece: heard(piece, errors),
     )

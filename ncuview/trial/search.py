@@ -8,11 +8,13 @@ better values of the parameters, keeps the best that are verified, and begins ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
 from typing import Generic, Protocol, TypeVar
 
+from ncuview.base.at_once import IN_TURN, Together
 from ncuview.base.errors import TunerNotFound
 from ncuview.comparison.metric_words import explained
 from ncuview.patch import Edit, NoEdit, changes_for, lines_in
@@ -112,12 +114,6 @@ class Candidate:
     finding: Finding | None
     bound: Bound | None
 
-    @property
-    def source(self) -> str:
-        """The version to compile; empty where there is nothing to try."""
-        withdrawn = self.bound is not None and self.bound.withdrawn
-        return self.change.edited if isinstance(self.change, Edit) and not withdrawn else ""
-
     def attempt(self, step: int, path: str) -> Attempt:
         """The candidate before it is tried."""
         written = isinstance(self.change, Edit)
@@ -137,8 +133,40 @@ class Candidate:
         )
 
 
+class _Versions(Generic[V]):
+    """Compiles versions ahead, so many at once, so that no compiler runs beside a launch that is timed."""
+
+    def __init__(self, bench: Bench[V], together: Together) -> None:
+        self._bench, self._together = bench, together
+        self._made: dict[str, V | NotBuilt] = {}
+
+    def of(self, source: str, coming: Iterable[str]) -> V:
+        """The version of a source, which is compiled together with the first of those that will be asked for next.
+
+        Raises:
+            NotBuilt: The compiler refuses it.
+        """
+        if source not in self._made:
+            asked = (each for each in chain([source], coming) if each not in self._made)
+            self._together([partial(self._make, each) for each in dict.fromkeys(islice(asked, self._together.most))])
+        made = self._made[source]
+        if isinstance(made, NotBuilt):
+            raise made
+        return made
+
+    def _make(self, source: str) -> None:
+        try:
+            self._made[source] = self._bench.build(source)
+        except NotBuilt as refused:
+            self._made[source] = refused
+
+
 def search(
-    bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say: Callable[[str], None], jobs: int = 1
+    bench: Bench[V],
+    found: Found[V],
+    time_is_up: Callable[[], bool],
+    say: Callable[[str], None],
+    together: Together = IN_TURN,
 ) -> None:
     """Try changes until none gains, or time is up. What is known so far stands in ``found`` at any moment.
 
@@ -147,21 +175,20 @@ def search(
         found: The original; the search writes its results there, so that an interrupted one leaves them.
         time_is_up: Whether no further change may be tried.
         say: Called with what is tried next.
-        jobs: How many versions may be compiled at once. With more than one, all changes of a step are compiled before
-            the first is timed, so that no compiler runs beside a launch that is timed.
+        together: Compiles so many versions at once, before the first of them is timed.
 
     Raises:
         NcuviewError: GPU or compiler failed, or the original while it was profiled.
     """
-    tried, untuned = {found.source}, True
+    tried, untuned, versions = {found.source}, True, _Versions(bench, together)
     _judge(bench, found, say)
     while not found.stopped:
         before, tunes = found.diagnosis, False
-        if not _step(bench, found, tried, time_is_up, say, jobs):
+        if not _step(bench, found, tried, time_is_up, say, versions):
             if found.stopped or not untuned or (before and before.is_near_floor):
                 return
             tunes = True
-            if not _tune(bench, found, tried, time_is_up, say):
+            if not _tune(bench, found, tried, time_is_up, say, versions):
                 return
         untuned = not tunes
         _judge(bench, found, say)
@@ -187,15 +214,11 @@ def _step(
     tried: set[str],
     time_is_up: Callable[[], bool],
     say: Callable[[str], None],
-    jobs: int,
+    versions: _Versions[V],
 ) -> bool:
     """Try the changes of the present version; whether one was kept."""
     candidates = list(_candidates(bench, found, say))
-    built: Mapping[str, Future[V]] = {}
-    if jobs > 1 and not time_is_up():
-        say("compile all changes")
-        built = _built(bench, (each.source for each in candidates if each.source not in tried), jobs)
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates):
         attempt = candidate.attempt(found.kept, bench.path)
         if candidate.bound and candidate.bound.withdrawn:
             found.attempts.append(replace(attempt, decision="withdrawn", reason=candidate.bound.withdrawn))
@@ -212,13 +235,14 @@ def _step(
             found.attempts.append(replace(attempt, reason=found.stopped))
             continue
         say(attempt.title)
+        coming = (each.change for each in candidates[number:] if not (each.bound and each.bound.withdrawn))
         made = _tried(
             bench,
             found.version,
             attempt,
             candidate.change,
+            partial(versions.of, source, _untried(coming, tried)),
             least_gain=_least_gain(found.diagnosis),
-            built=built.get(source),
         )
         found.attempts.append(made.attempt)
         if made.version is not None:
@@ -230,6 +254,11 @@ def _step(
     return False
 
 
+def _untried(changes: Iterable[Edit | NoEdit], tried: Collection[str]) -> Iterator[str]:
+    """The versions that changes write, without those that were tried."""
+    return (each.edited for each in changes if isinstance(each, Edit) and each.edited not in tried)
+
+
 def _note(found: Found[V], attempt: Attempt) -> None:
     """Say once why a change was not made."""
     if (attempt.optimization, attempt.reason) not in {(each.optimization, each.reason) for each in found.attempts}:
@@ -237,7 +266,12 @@ def _note(found: Found[V], attempt: Attempt) -> None:
 
 
 def _tune(
-    bench: Bench[V], found: Found[V], tried: set[str], time_is_up: Callable[[], bool], say: Callable[[str], None]
+    bench: Bench[V],
+    found: Found[V],
+    tried: set[str],
+    time_is_up: Callable[[], bool],
+    say: Callable[[str], None],
+    versions: _Versions[V],
 ) -> bool:
     """Look for better values of the parameters; whether some were kept: the best ones, at each moment."""
     base, version, step = found.source, found.version, found.kept
@@ -251,7 +285,7 @@ def _tune(
     best = 1.0
     place: int | None = None
 
-    def cost_of(values: Mapping[str, int]) -> float | None:
+    def cost_of(values: Mapping[str, int], coming: Iterable[Mapping[str, int]]) -> float | None:
         nonlocal best, place
         edit = parameters.edit(values)
         if all(values[name] == space.present[name] for name in values):
@@ -266,6 +300,7 @@ def _tune(
             version,
             attempt,
             edit,
+            partial(versions.of, edit.edited, _untried(map(parameters.edit, coming), tried)),
             least_gain=_least_gain(found.diagnosis),
             better_than=best,
             threads=parameters.threads(values),
@@ -335,12 +370,6 @@ def _expected(finding: Finding, bound: Bound | None) -> float:
     return (min if bound.bounds == "at most" else max)(best, bound.gain.best)
 
 
-def _built(bench: Bench[V], sources: Iterable[str], jobs: int) -> Mapping[str, Future[V]]:
-    """Versions by their sources, all of them compiled, so many at a time, or refused."""
-    with ThreadPoolExecutor(jobs) as pool:
-        return {source: pool.submit(bench.build, source) for source in dict.fromkeys(sources) if source}
-
-
 @dataclass(frozen=True)
 class _Tried(Generic[V]):
     """What became of a change, and the version where it is verified and gains."""
@@ -354,11 +383,11 @@ def _tried(
     before: V,
     attempt: Attempt,
     edit: Edit,
+    build: Callable[[], V],
     *,
     least_gain: float,
     better_than: float = 1.0,
     threads: int | None = None,
-    built: Future[V] | None = None,
 ) -> _Tried[V]:
     """Compile, time and check a change, the cheapest first -> what became of it.
 
@@ -367,13 +396,13 @@ def _tried(
         before: The version that it changes.
         attempt: The change, before it is tried.
         edit: The same.
+        build: Compiles it.
         least_gain: Where the interval of its gain must begin, or above.
         better_than: What the median of its gain must exceed.
         threads: The threads of its blocks, where they are a parameter.
-        built: Its version, where it is compiled already, or refused.
     """
     try:
-        after = built.result() if built else bench.build(edit.edited)
+        after = build()
     except NotBuilt as refused:
         return _Tried(replace(attempt, decision="not built", reason=str(refused)))
     if threads and (registers := bench.registers(after)) and (threads * registers > REGISTERS):
@@ -387,10 +416,10 @@ def _tried(
     attempt = replace(attempt, measured=gain_of(timing))
     if timing.outcome == "impossible":
         return _Tried(replace(attempt, decision="refuted", reason=timing.reason))
-    if timing.outcome != "faster" or timing.ratio.low < LEAST_GAIN:
-        return _Tried(replace(attempt, decision="no gain", reason=timing.reason or "it is hardly faster"))
-    if timing.ratio.low < least_gain:
-        words = f"near the peak a gain of less than {least_gain:.2f}x is not worth the change"
+    if timing.outcome != "faster" or timing.ratio.low < least_gain:
+        words = timing.reason or "it is hardly faster"
+        if least_gain > LEAST_GAIN and timing.ratio.high >= LEAST_GAIN:
+            words = f"near the peak a gain of less than {least_gain:.2f}x is not worth the change"
         return _Tried(replace(attempt, decision="no gain", reason=words))
     if timing.ratio.median <= better_than:
         return _Tried(replace(attempt, decision="no gain", reason="other values gain more"))

@@ -69,6 +69,8 @@ def _outcome(ratio: Ratio, median_ns: float, floor_ns: float) -> tuple[Outcome, 
         return "faster", ""
     if ratio.high < 1:
         return "slower", f"it is slower: {interval}"
+    if not ratio.low:
+        return "unclear", f"it gains {interval}"
     if ratio.precise:
         return "same", f"it takes as long as the original: {interval}"
     return "unclear", f"the difference is inside the noise: {interval}"

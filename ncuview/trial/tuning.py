@@ -12,7 +12,7 @@ independent parameters, and its hill climbing goes on from the last value of eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ncuview.base.errors import TunerNotFound
@@ -25,13 +25,14 @@ _WORST = 1e6
 """Of a point that is not valid, which is more than any real one."""
 
 Values = Mapping[str, int]
+Point = tuple[int, ...]
 
 
 def tune(
     values: Mapping[str, Sequence[int]],
     present: Values,
     restrictions: Sequence[str],
-    cost_of: Callable[[Values], float | None],
+    cost_of: Callable[[Values, Iterable[Values]], float | None],
     is_over: Callable[[], bool],
 ) -> None:
     """Measure points of a space, none twice, and the same ones in every run in which the costs are the same.
@@ -40,7 +41,7 @@ def tune(
         values: The values of each parameter, ascending.
         present: The present value of each, which the restrictions allow.
         restrictions: Expressions over the parameters' names that must hold, as Kernel Tuner takes them.
-        cost_of: Measures a point: the less the better; None where it is not valid.
+        cost_of: Measures a point: the less the better; None where it is not valid. It gets those that come next, too.
         is_over: Whether no further point may be measured.
 
     Raises:
@@ -80,26 +81,33 @@ def tune(
         return
 
 
-def _runner(names: Sequence[str], cost_of: Callable[[Values], float | None], is_over: Callable[[], bool]) -> Any:
+def _runner(
+    names: Sequence[str], cost_of: Callable[[Values, Iterable[Values]], float | None], is_over: Callable[[], bool]
+) -> Any:
     """A runner of Kernel Tuner that asks ``cost_of``, once for each point."""
     from kernel_tuner.runners.runner import Runner
     from kernel_tuner.util import StopCriterionReached
 
-    known: dict[tuple[int, ...], dict[str, Any]] = {}
+    known: dict[Point, dict[str, Any]] = {}
 
     class Asking(Runner):  # type: ignore[misc]
         """Measures points by asking."""
 
         def run(self, parameter_space: Sequence[Sequence[int]], tuning_options: Mapping[str, Any]) -> list[Any]:
             """The result of each point."""
-            return [self._result(tuple(map(int, point)), tuning_options["budget"]) for point in parameter_space]
+            points = [tuple(map(int, point)) for point in parameter_space]
+            return [
+                self._result(point, points[number + 1 :], tuning_options["budget"])
+                for number, point in enumerate(points)
+            ]
 
-        def _result(self, point: tuple[int, ...], budget: Any) -> dict[str, Any]:
+        def _result(self, point: Point, following: Sequence[Point], budget: Any) -> dict[str, Any]:
             if point not in known:
                 if is_over() or budget.is_done():
                     raise StopCriterionReached("no further point may be measured")
                 values = dict(zip(names, point, strict=True))
-                cost = cost_of(values)
+                coming = (dict(zip(names, each, strict=True)) for each in following if each not in known)
+                cost = cost_of(values, coming)
                 known[point] = {**values, _OBJECTIVE: _WORST if cost is None else cost}
                 budget.add_evaluations(1)
             return known[point]

@@ -7,17 +7,17 @@ compute-sanitizer -> ``Verification``. ``wrong_launches`` compares a profile wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
+from ncuview.base.at_once import IN_TURN, AtOnce
 from ncuview.base.errors import CompileFailed, KernelFileError
 from ncuview.catalogue.kernels import Launch, Sizes
 from ncuview.catalogue.launcher.inputs import PATTERNS, RUNS
 from ncuview.records.profile import Extent
 from ncuview.trial.cases import Build, Reordering, further_sizes, job_of, shown, small_sizes
-from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_by_tool
 
 Verdict = Literal["verified", "refuted", "unproven"]
 Check = Literal[
@@ -61,8 +61,6 @@ Process = Callable[[Mapping[str, Any]], Answer]
 """Does a job of ``launcher/variants.py`` on the GPU."""
 Sanitizer = Callable[[str, Mapping[str, Any]], Printed]
 """Does a job under a tool of compute-sanitizer, which is the first argument; may raise ``Inconclusive``."""
-AtOnce = Callable[[Sequence[Callable[[], None]]], None]
-"""Makes several calls at once."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ def verify(
     *,
     reordered: Sequence[Reordering] = (),
     sizes: Sequence[Sizes] | None = None,
-    at_once: AtOnce | None = None,
+    at_once: AtOnce = IN_TURN,
 ) -> Verification:
     """Compare a variant with the original.
 
@@ -156,15 +154,14 @@ def verify(
         reordered: The floating-point sums that the change reorders; without any, outputs must have equal bytes.
         sizes: The sizes to compare at, the first of which the original must run at; the file's own,
             ``further_sizes`` and ``small_sizes`` where it is None.
-        at_once: Makes runs of small sizes, and those of compute-sanitizer, at once, since none is timed; None to make
-            them in turn.
+        at_once: Makes runs of small sizes, and those of compute-sanitizer, since none is timed.
     """
     tried = [original.kernel.text.sizes, *further_sizes(original.kernel)] if sizes is None else sizes
     seen = _Seen()
     try:
         usable = _compared(original, variant, tried, process, reordered, seen)
         if sizes is None:
-            _compared_small(original, variant, process, reordered, seen, at_once or _in_turn)
+            _compared_small(original, variant, process, reordered, seen, at_once)
         # In a launch of one block, as small sizes have, tools see less.
         smallest = min(usable, key=lambda each: sum(map(abs, each.values())))
         _sanitized(
@@ -233,11 +230,6 @@ def _compared_small(
         seen.largest_allowed = max(seen.largest_allowed, each.largest_allowed)
     for number in sorted(decided):
         raise decided[number]
-
-
-def _in_turn(calls: Sequence[Callable[[], None]]) -> None:
-    for call in calls:
-        call()
 
 
 def _same_at(
@@ -351,25 +343,12 @@ def _wrong_elements(case: Mapping[str, Any], line: Line) -> Iterator[Counterexam
             )
 
 
-def _sanitized(jobs: Sequence[Mapping[str, Any]], where: str, sanitizer: Sanitizer, at_once: AtOnce | None) -> None:
-    """Raise ``_Decided`` where a tool finds more in the second job, or fails.
-
-    A run that fails beside others, which may have taken its memory or time, is made once more alone.
-    """
-    found: dict[tuple[str, int], Mapping[str, int]] = {}
-
-    def examine(tool: str, number: int) -> None:
-        with suppress(Inconclusive):
-            found[tool, number] = findings_of(tool, sanitizer(tool, jobs[number]))
-
-    if at_once:
-        at_once([partial(examine, tool, number) for tool in TOOLS for number in range(len(jobs))])
+def _sanitized(jobs: Sequence[Mapping[str, Any]], where: str, sanitizer: Sanitizer, at_once: AtOnce) -> None:
+    """Raise ``_Decided`` where a tool finds more in the second job, or fails."""
+    found_by = findings_by_tool(sanitizer, jobs, at_once)
     for tool in TOOLS:
         try:
-            before, after = (
-                found[tool, number] if (tool, number) in found else findings_of(tool, sanitizer(tool, job))
-                for number, job in enumerate(jobs)
-            )
+            before, after = found_by(tool)
         except Inconclusive as error:
             raise _Decided("unproven", _check_of(tool), str(error)) from error
         if new := compared(before, after):

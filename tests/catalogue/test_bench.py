@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.base.at_once import Together
 from ncuview.base.errors import LauncherNotFound
 from ncuview.catalogue import bench as module
 from ncuview.catalogue.bench import Bench, Done
@@ -113,16 +114,14 @@ def test_jobs_may_be_done_at_once(bench: Bench, tmp_path: Path, monkeypatch: pyt
     begin = "open(FOLDER + f'/begun{os.getpid()}', 'w')\n"
     end = "open(result, 'w').write('{\"ended\": true}\\n')"
     process(monkeypatch, tmp_path, f"FOLDER = {str(tmp_path)!r}\n{begin}{wait}{end}")
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     done: list[Done] = []
-    bench.at_once([lambda: done.append(bench.run(JOB))] * 2)
+    Together(2, bench.end)([lambda: done.append(bench.run(JOB))] * 2)
     assert [each.lines for each in done] == [({"ended": True},)] * 2
 
 
 def test_an_interruption_ends_the_jobs_that_run(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "open(result, 'w').write(f'{os.getpid()}\\n')\nopen(FOLDER + '/begun', 'w')\ntime.sleep(60)"
     process(monkeypatch, tmp_path, f"FOLDER = {str(tmp_path)!r}\n{code}")
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     done: list[Done] = []
 
     def interrupt() -> None:
@@ -131,7 +130,7 @@ def test_an_interruption_ends_the_jobs_that_run(bench: Bench, tmp_path: Path, mo
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        bench.at_once([interrupt, lambda: done.append(bench.run(JOB)), lambda: done.append(bench.run(JOB))])
+        Together(2, bench.end)([interrupt, *([lambda: done.append(bench.run(JOB))] * 2)])
     children = [int(str(child)) for each in done for child in each.lines]
     assert children
     assert all(map(ended, children))

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ncuview.base.at_once import Together
+from ncuview.base.system import usable_processors
 from ncuview.catalogue.bench import Bench
 from ncuview.catalogue.compiler import compile_kernel
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
@@ -62,7 +64,14 @@ def verified(seed: Seed, edits: Mapping[str, str], folder: Path) -> Verification
         done = bench.sanitize(tool, OPTIONS, job)
         return Printed(done.output, bool(done.lines) and done.lines[-1].get("ended") is True)
 
-    return verify(original, variant, process, sanitizer, reordered=seed.reordered, at_once=bench.at_once)
+    return verify(
+        original,
+        variant,
+        process,
+        sanitizer,
+        reordered=seed.reordered,
+        at_once=Together(usable_processors(), bench.end),
+    )
 
 
 def named(seed: Seed) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
+from ncuview.base.at_once import IN_TURN, Together
 from ncuview.base.errors import ProgramFailed, ReportEmpty
 from ncuview.catalogue.launcher.ratios import FEW, FIRST_LOOK
 from ncuview.catalogue.machine_code import KernelCode
@@ -89,6 +92,8 @@ def made(
     sanitizer: Callable[[str, Path, Sequence[str], str], Printed] = sanitizer,
     code_of: Callable[[Path, Sequence[str], str], KernelCode] = code_of,
     judge: Callable[[Path, Sequence[str], str], Judged | None] = judge,
+    at_once: Together = IN_TURN,
+    left_s: Callable[[], float] = lambda: math.inf,
 ) -> ProgramBench:
     tree = folder / "tree"
     tree.mkdir(exist_ok=True)
@@ -97,7 +102,9 @@ def made(
     build = "grep -q MISTAKE k.cu && { echo error: MISTAKE >&2; exit 1; }; cp k.cu built.cu"
     target = ProgramTarget(tree, Path("k.cu"), "copy", build, (sys.executable, "app.py"), check, run_limit_s=20.0)
     target = replace(target, timing_s=60.0)
-    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count, built_copy)
+    tools = ProgramTools(
+        traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count, built_copy, at_once, left_s
+    )
     return ProgramBench(target, folder / "versions", tools)
 
 
@@ -152,6 +159,41 @@ def test_a_change_is_run_until_it_gains_for_sure_or_cannot_gain(bench: ProgramBe
     assert unimportant.rounds == FIRST_LOOK
     slow = bench.time(bench.build(SOURCE + "// FASTER\n"), bench.build(SOURCE))
     assert (slow.outcome, slow.reason) == ("slower", "it is slower: 0.500x at most")
+
+
+def test_two_versions_are_timed_once(bench: ProgramBench) -> None:
+    original, faster = bench.build(SOURCE), bench.build(f"{SOURCE}// FASTER\n")
+    assert bench.end_to_end(original, faster) is None
+    timing = bench.time(original, faster)
+    assert bench.time(original, faster) is timing
+    assert len(original.results) == len(faster.results) == timing.rounds
+    bench.time(faster, original)
+    assert len(original.results) > timing.rounds
+    gain = bench.end_to_end(original, faster)
+    assert gain is not None
+    assert 0 < gain.low <= gain.best <= gain.high
+
+
+def test_without_time_left_two_versions_are_run_once(tmp_path: Path) -> None:
+    bench = made(tmp_path, left_s=lambda: 0.0)
+    timing = bench.time(bench.build(SOURCE), bench.build(f"{SOURCE}// FASTER\n"))
+    assert (timing.outcome, timing.rounds) == ("unclear", 1)
+
+
+def test_tools_of_the_sanitizer_run_at_once_and_one_that_fails_so_runs_again_alone(tmp_path: Path) -> None:
+    meeting, asked = Barrier(2 * len(TOOLS), timeout=20), list[str]()
+
+    def examined(tool: str, folder: Path, program: Sequence[str], kernel: str) -> Printed:
+        asked.append(tool)
+        if len(asked) > 2 * len(TOOLS):
+            return sanitizer(tool, folder, program, kernel)
+        place = meeting.wait()
+        return Printed("", ended=False) if place == 0 else sanitizer(tool, folder, program, kernel)
+
+    bench = made(tmp_path, sanitizer=examined, at_once=Together(2 * len(TOOLS), lambda: None))
+    edit = edited("FASTER")
+    assert bench.check(bench.build(SOURCE), bench.build(edit.edited), edit).verdict == "verified"
+    assert len(asked) == 2 * len(TOOLS) + 1
 
 
 def test_the_original_is_examined_once_for_all_of_its_variants(tmp_path: Path) -> None:

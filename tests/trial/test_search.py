@@ -9,6 +9,7 @@ from threading import Barrier
 
 import pytest
 
+from ncuview.base.at_once import IN_TURN, Together
 from ncuview.catalogue.launcher.ratios import Ratio
 from ncuview.patch.patch import Edit, Refused
 from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleId, SourceLine, TextbookMetric
@@ -308,15 +309,22 @@ class Tuned(Played):
         return replace(made, units=units, metrics={"theoretical_occupancy": held})
 
     def time(self, before: str, after: str, least: float = LEAST_GAIN) -> Timing:
-        return super().time(before, after, least) if after in self.times else SAME
+        if after in self.times:
+            return super().time(before, after, least)
+        self.said.append("time")
+        return SAME
+
+    def build(self, source: str) -> str:
+        self.said.append("build")
+        return super().build(source)
 
     def registers(self, version: str) -> int | None:
         return self.registers_of.get(version)
 
 
-def tuned(bench: Played) -> Found[str]:
+def tuned(bench: Played, together: Together = IN_TURN) -> Found[str]:
     found = Found(LAUNCHED, LAUNCHED)
-    search(bench, found, lambda: False, lambda _: None)
+    search(bench, found, lambda: False, lambda _: None, together)
     return found
 
 
@@ -326,6 +334,17 @@ def test_better_values_of_parameters_are_kept_and_explained_by_a_counter() -> No
     assert (kept.title, kept.measured) == ("Launch blocks of 512 threads instead of 256", GAIN)
     assert kept.explained == "occupancy that fits 48% -> 71%"
     assert found.source == OF_512
+
+
+def test_the_values_that_come_next_are_compiled_at_once_and_none_twice() -> None:
+    bench = Tuned({}, occupancy={LAUNCHED: 0.48})
+    alone = tuned(bench)
+    in_turn, bench.said = list(bench.said), []
+    together = tuned(bench, Together(2, lambda: None))
+    assert together.attempts == alone.attempts
+    assert in_turn[:4] == ["build", "time", "build", "time"]
+    assert bench.said[:4] == ["build", "build", "time", "time"]
+    assert sorted(bench.said) == sorted(in_turn)
 
 
 def test_a_gain_that_no_counter_explains_says_so() -> None:
@@ -349,7 +368,7 @@ def test_a_version_near_the_peak_of_device_memory_keeps_its_values() -> None:
 
 
 @dataclass
-class Together(Played):
+class Meeting(Played):
     """A bench whose ``build`` waits until as many run at once as there are ``jobs``."""
 
     jobs: int = 2
@@ -372,22 +391,28 @@ SINGLE = PRECISE.replace("2.0;", "2.0f;")
 BOTH = {PRECISE: (asks("float_literals", 5, code="INST001"), asks("fast_functions", 5, best=1.4, code="INST002"))}
 
 
-def searched_together(bench: Together, *, late: bool = False) -> Found[str]:
+def searched_together(bench: Meeting, *, late: bool = False) -> Found[str]:
     found = Found(PRECISE, PRECISE)
-    search(bench, found, lambda: late, lambda _: None, bench.jobs)
+    search(bench, found, lambda: late, lambda _: None, Together(bench.jobs, lambda: None))
     return found
 
 
 def test_all_changes_of_a_step_are_compiled_at_once_and_before_the_first_is_timed() -> None:
-    bench = Together(BOTH, {SINGLE: SAME, FAST: SAME})
+    bench = Meeting(BOTH, {SINGLE: SAME, FAST: SAME})
     found = searched_together(bench)
     assert [each.decision for each in found.attempts] == ["no gain", "no gain"]
     assert bench.said == ["build", "build", "time", "time"]
     assert sorted(bench.built) == sorted([SINGLE, FAST])
 
 
+def test_no_more_are_compiled_ahead_than_at_once() -> None:
+    bench = Meeting(BOTH, {SINGLE: SAME, FAST: SAME}, jobs=1)
+    searched_together(bench)
+    assert bench.said == ["build", "time", "build", "time"]
+
+
 def test_one_that_does_not_compile_leaves_the_others() -> None:
-    bench = Together(BOTH, {FAST: SAME}, broken=frozenset({SINGLE}))
+    bench = Meeting(BOTH, {FAST: SAME}, broken=frozenset({SINGLE}))
     assert [(each.decision, each.reason) for each in searched_together(bench).attempts] == [
         ("not built", "nvcc says no"),
         ("no gain", SAME.reason),
@@ -395,13 +420,13 @@ def test_one_that_does_not_compile_leaves_the_others() -> None:
 
 
 def test_what_is_withdrawn_is_not_compiled() -> None:
-    bench = Together(BOTH, {FAST: SAME}, bounds={"INST001": WASTE_COSTS_NOTHING}, jobs=2)
+    bench = Meeting(BOTH, {FAST: SAME}, bounds={"INST001": WASTE_COSTS_NOTHING}, jobs=2)
     bench.waiting = Barrier(1)
     assert [each.decision for each in searched_together(bench).attempts] == ["no gain", "withdrawn"]
     assert bench.built == [FAST]
 
 
 def test_nothing_is_compiled_when_time_is_up() -> None:
-    bench = Together(BOTH)
+    bench = Meeting(BOTH)
     assert searched_together(bench, late=True).stopped == "the time is up"
     assert bench.built == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -86,7 +86,7 @@ def test_kernel_tuner_walks_through_the_shapes_that_are_allowed() -> None:
     found = space_of(tiled(64, results_x=8, tile_depth=16), None, None)
     asked: list[tuple[int, int]] = []
 
-    def cost_of(values: Mapping[str, int]) -> float:
+    def cost_of(values: Mapping[str, int], _: Iterable[Mapping[str, int]]) -> float:
         asked.append((values["results_x"], values["tile_depth"]))
         return abs(values["results_x"] - 2) + abs(values["tile_depth"] - 8) + 1.0
 

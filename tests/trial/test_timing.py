@@ -78,4 +78,4 @@ def test_few_rounds_say_what_they_can() -> None:
     few = judged([1.2] * 2, [1.0] * 2)
     assert (few.outcome, few.reason) == ("unclear", "too few runs to tell 1.200x from the noise")
     some = judged([1.01, 1.0, 0.99], [1.0] * 3)
-    assert (some.outcome, some.reason) == ("unclear", "the difference is inside the noise: 1.010x at most")
+    assert (some.outcome, some.reason) == ("unclear", "it gains 1.010x at most")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -22,8 +22,9 @@ def asked(
 ) -> list[dict[str, int]]:
     points: list[dict[str, int]] = []
 
-    def cost(point: Mapping[str, int]) -> float | None:
+    def cost(point: Mapping[str, int], coming: Iterable[Mapping[str, int]]) -> float | None:
         points.append(dict(point))
+        assert all(each not in points for each in coming)
         return None if point["block"] == invalid else abs(point["block"] - 512) + 1.0 / (1 + point["unroll"])
 
     tune(values, {name: PRESENT[name] for name in values}, restrictions, cost, lambda: len(points) >= stop_after)
@@ -34,6 +35,17 @@ def test_every_point_of_a_small_space_is_measured_once() -> None:
     points = asked(SMALL)
     assert len(points) == 12
     assert {tuple(each.values()) for each in points} == {(b, u) for b in SMALL["block"] for u in SMALL["unroll"]}
+
+
+def test_the_points_that_follow_are_given() -> None:
+    followed: list[tuple[int, list[int]]] = []
+
+    def cost(point: Mapping[str, int], coming: Iterable[Mapping[str, int]]) -> float:
+        followed.append((point["block"], [each["block"] for each in coming]))
+        return 1.0
+
+    tune({"block": SMALL["block"]}, {"block": 256}, (), cost, lambda: False)
+    assert followed == [(64, [128, 256, 512]), (128, [256, 512]), (256, [512]), (512, [])]
 
 
 def test_in_a_large_space_the_best_of_independent_parameters_is_found_within_the_bound() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ncuview.base.at_once import IN_TURN
 from ncuview.base.errors import CompileFailed
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel, launch_of
@@ -345,7 +346,7 @@ def test_small_sizes_are_those_at_which_the_variant_has_a_launch(tmp_path: Path)
     assert [each["n"] for each in small_sizes(kernel, variant)] == [1024, 2048, 3072]
 
 
-@pytest.mark.parametrize("at_once", [None, lambda calls: [call() for call in reversed(calls)]])
+@pytest.mark.parametrize("at_once", [IN_TURN, lambda calls: [call() for call in reversed(calls)]])
 def test_an_edit_that_is_wrong_in_its_second_round_alone_is_refuted(at_once: Any) -> None:
     def wrong_variant(line: Line) -> Line:
         return wrong(line) if line["key"] == "variant" else line

@@ -520,7 +520,7 @@ def test_the_first_launch_of_a_programs_kernel_is_counted_in_its_copy(
 
     monkeypatch.setattr(trials, "profile_program", profiled)
     here, remarks = Path.cwd(), list[str]()
-    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks, Stages()).count
+    count = trials._tools_for_programs(tmp_path / "no-library.so", remarks, Stages(), 1, lambda: 60.0).count
     found = count(tmp_path, ("./app", "3"), "turn")
     assert found is not None
     assert found.amounts["global loads"] > 0
