@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 AtOnce = Callable[[Sequence[Callable[[], None]]], None]
@@ -29,8 +29,10 @@ class Together:
         with ThreadPoolExecutor(self.most) as pool:
             made = [pool.submit(call) for call in calls]
             try:
+                wait(made, return_when=FIRST_EXCEPTION)
                 for each in made:
-                    each.result()
+                    if each.done():
+                        each.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 while wait(made, timeout=_LOOK_S).not_done:

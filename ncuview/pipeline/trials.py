@@ -27,6 +27,7 @@ from ncuview.base.errors import (
     NcuRefused,
     ProgramFailed,
 )
+from ncuview.base.figures import duration
 from ncuview.base.signals import Terminated
 from ncuview.base.system import usable_processors
 from ncuview.catalogue.bench import Bench as JobBench
@@ -60,7 +61,7 @@ from ncuview.trial.programs import (
     plain_name,
     traced_by,
 )
-from ncuview.trial.sanitizer import OPTIONS, Printed
+from ncuview.trial.sanitizer import OPTIONS, Inconclusive, Printed
 from ncuview.trial.scratch import run_in, state_of
 from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, search
 from ncuview.trial.stages import Stages
@@ -385,7 +386,10 @@ def _tools_for_programs(
         # The kernels that the edit leaves as they are would take most of the time.
         only = ("--kernel-name", f"kns={plain_name(kernel)}")
         command = [str(found), "--tool", tool, *OPTIONS, *only, *program]
-        ran = run_in(folder, command, min(_JOB_S, max(_CHECK_S, left_s())), stopped=interrupted.is_set)
+        limit_s = min(_JOB_S, max(_CHECK_S, left_s()))
+        ran = run_in(folder, command, limit_s, stopped=interrupted.is_set)
+        if ran.stopped:
+            raise Inconclusive(f"{tool} did not end within {duration(1e9 * limit_s)}")
         return Printed((ran.output + ran.errors).decode("utf-8", "replace"), not ran.failure)
 
     def code_of(folder: Path, program: Sequence[str], kernel: str) -> KernelCode:

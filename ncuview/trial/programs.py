@@ -72,7 +72,8 @@ class ProgramTools:
     """Profiles a kernel of a program in a folder: diagnoses its longest launch, and counts the first; None where
     counters cannot be read. Raises NcuviewError."""
     sanitizer: Callable[[str, Path, Sequence[str], str], Printed]
-    """Runs a program in a folder under a tool of compute-sanitizer, which looks at one kernel."""
+    """Runs a program in a folder under a tool of compute-sanitizer, which looks at one kernel; may raise
+    ``Inconclusive``."""
     code_of: Callable[[Path, Sequence[str], str], KernelCode]
     """The machine code of a kernel in a program; raises ToolError where there is none."""
     count: Callable[[Path, Sequence[str], str], Counted | None]
