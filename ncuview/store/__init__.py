@@ -1,4 +1,4 @@
-"""A store of thousands of reports: Parquet files of reports, launches, metrics, findings, lines and calls.
+"""A store of thousands of reports: Parquet files of reports, launches, their sums, metrics, findings, lines and calls.
 
 What enters are diagnosed reports (``rows``, ``files``), what leaves are tables to ask with SQL (DuckDB), Arrow or
 pandas: ``ncuview.store.open("fleet").sql("SELECT ...").df()``, and ``Answer`` objects. ``schema`` documents the tables,

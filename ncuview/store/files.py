@@ -1,6 +1,7 @@
 """``write_tables``: the rows of a batch's reports -> Parquet files of the batch, one per table, GPU and month.
 
-The rows of a file are sorted by kernel, so that a question about one kernel reads few row groups.
+The rows of a file are sorted by kernel, so that a question about one kernel reads few row groups. With launches, the
+rows of ``sums`` are made and written.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from ncuview.store.batches import File, file_name
 from ncuview.store.place import Place
 from ncuview.store.schema import TABLE, TableName, arrow_schema
+from ncuview.store.sums import sums_of
 
 ROWS_OF_GROUP = 32_768
 """The rows of a row group. Each group costs time when all are read; of larger ones, a question about one kernel reads
@@ -31,6 +33,8 @@ def write_tables(place: Place, batch: str, tables: Mapping[TableName, Sequence[p
         UsageError: The place cannot be written.
     """
     files = []
+    if launches := tables.get("launches"):
+        tables = {**tables, "sums": [sums_of(launches)]}
     for name, parts in tables.items():
         everything = pa.concat_tables(parts, promote_options="default").unify_dictionaries()
         for gpu, month in _places(everything):

@@ -15,6 +15,7 @@ from ncuview.store.answer import Settings
 from ncuview.store.counters import KEYS, CounterHistory, counter_histories
 from ncuview.store.opened import Store
 from ncuview.store.questions import OF_NAME, names_of, unknown_kernel
+from ncuview.store.sums import TIMED
 from ncuview.store.work import CYCLES, SINCE, exact_of, with_work
 
 _KEY = (
@@ -24,8 +25,6 @@ _KEY = (
 _PLACE = "hash(series, point, cuda_version, ncu_version)"
 """One number for the columns of _KEY."""
 _NAME_OF = "function || coalesce(template_arguments, '')"
-_TIMED = "duration_ns > 0 AND waits_for_peers IS NOT TRUE"
-"""Which launches the views ``timed`` and ``history`` have."""
 _CODES = "list_sort(list_distinct(coalesce(list(code) FILTER ({}), [])))"
 """The distinct ones; list(DISTINCT) would group all launches once more."""
 _SERIES = "clock_control, cache_control, replay_mode, gpu, name, grid, block"
@@ -146,12 +145,12 @@ class KernelSeries:
 
     def _group(self) -> None:
         """Keep the launches of the names by point."""
-        times = [f"{of} FILTER ({_TIMED})" for of in ("min(created)", "count(*)", "median(duration_ns)")]
+        times = [f"{of} FILTER ({TIMED})" for of in ("min(created)", "count(*)", "median(duration_ns)")]
         self._store.kept(
             "points",
             f"SELECT *, {_PLACE} AS place, {_NAME_OF} AS name FROM (SELECT {_KEY}, any_value(kernel) AS kernel, "  # noqa: S608
             f"{_CODES.format('true')} AS all_codes, {times[0]} AS created, {times[1]} AS launches, "
-            f"{times[2]} AS time_ns, {_CODES.format(_TIMED)} AS codes, median(cycles / duration_ns) AS clock, "
+            f"{times[2]} AS time_ns, {_CODES.format(TIMED)} AS codes, median(cycles / duration_ns) AS clock, "
             f"any_value(series) AS series FROM ({self._launches()}) GROUP BY ALL)",
             **self._values,
         )

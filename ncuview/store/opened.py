@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 from weakref import finalize
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
-from ncuview.store.batches import FILE_ENDING, Added, Batch, Contents, File, contents_of
+from ncuview.store.batches import FILE_ENDING, Added, Batch, Contents, contents_of
 from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
 from ncuview.store.schema import SQL_TYPES, TABLE, TableName
-from ncuview.store.series import SINCE, with_series
+from ncuview.store.series import SINCE as SERIES_SINCE
+from ncuview.store.series import with_series
+from ncuview.store.sums import SINCE as SUMS_SINCE
+from ncuview.store.sums import added_up
 from ncuview.store.versions import upgraded
 
 if TYPE_CHECKING:
@@ -246,27 +249,38 @@ def _connection(place: Place, spilled: str) -> duckdb.DuckDBPyConnection:
 
 
 def _query(place: Place, contents: Contents, table: TableName) -> str | None:
-    """The query of a table's rows; None where no batch has any.
+    """The query of a table's rows; None where no batch has any."""
+    if table != "sums":
+        return _rows(place, contents, table, contents.batches)
+    has = {batch.id for batch in contents.batches if batch.version >= SUMS_SINCE} - contents.twice.keys()
+    added = _rows(place, contents, "sums", [batch for batch in contents.batches if batch.id in has])
+    others = _rows(place, contents, "launches", [batch for batch in contents.batches if batch.id not in has])
+    return _union(filter(None, (added, others and added_up(others))))
+
+
+def _rows(place: Place, contents: Contents, table: TableName, batches: Iterable[Batch]) -> str | None:
+    """The query of the rows of some batches.
 
     Files with the same columns are read together, those of a batch with reports that an earlier batch holds apart.
     """
     together: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
-    for batch, file in _files(contents, table):
+    for batch in batches:
         hidden = contents.twice.get(batch.id, frozenset())
-        together[batch.version, file.metrics, hidden].append(place.full_name(file.name))
-    parts = [upgraded(_read(files, hidden), table, version) for (version, _, hidden), files in together.items()]
-    query = " UNION ALL BY NAME ".join(f"({part})" for part in parts) or None
-    older = table == "launches" and any(version < SINCE for version, _, _ in together)
-    return with_series(query) if query and older else query
+        for file in batch.files:
+            if file.table == table:
+                together[batch.version, file.metrics, hidden].append(place.full_name(file.name))
+    query = _union(upgraded(_read(files, hidden), table, version) for (version, _, hidden), files in together.items())
+    older = any(batch.version < SERIES_SINCE for batch in contents.batches)
+    return with_series(query) if query and older and table in ("launches", "sums") else query
+
+
+def _union(parts: Iterable[str]) -> str | None:
+    return " UNION ALL BY NAME ".join(f"({part})" for part in parts) or None
 
 
 def _no_rows(table: TableName) -> str:
     columns = (f"NULL::{SQL_TYPES[column.type]} AS {column.name}" for column in TABLE[table].columns)
     return f"SELECT {', '.join(columns)} WHERE false"
-
-
-def _files(contents: Contents, table: TableName) -> Iterator[tuple[Batch, File]]:
-    return ((batch, file) for batch in contents.batches for file in batch.files if file.table == table)
 
 
 def _read(files: Iterable[str], hidden: frozenset[int]) -> str:

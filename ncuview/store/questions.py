@@ -74,14 +74,17 @@ def compare(store: Store, by: By, kernel: str | None, limit: int) -> Answer:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    values = names_of(kernel) if kernel is not None else {}
-    if kernel is not None:
+    if kernel is None:
+        values: dict[str, Any] = {}
+        view, where, size = f"compare_{by}_of(NULL, nullif($most, 0))", "true", "any_value(of_settings)"
+    else:
+        values = names_of(kernel)
         count = f"SELECT count(*) FROM launches WHERE {OF_NAME}"  # noqa: S608  (a constant)
         if store.rows(store.sql(count, **values)) == [(0,)]:
             raise unknown_kernel(store, kernel)
-    view, where = (f"compare_{by}_of($kernels)", _OF_KERNEL) if kernel is not None else (f"compare_{by}", "true")
+        view, where, size = f"compare_{by}_of($kernels, NULL)", _OF_KERNEL, "count(*)"
     ties = "name, grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, time_ns" + ", rank" * (by == "rank")
-    found = list(_tables(store, f"by {by}", view, _COMPARED[by], "group_ns", ties, limit, where, values))
+    found = list(_tables(store, f"by {by}", view, _COMPARED[by], "group_ns", ties, limit, where, values, size))
     return _answer(f"compare --by {by}", found, _RATIOS[by])
 
 
@@ -174,10 +177,12 @@ def _tables(
     limit: int,
     where: str = "true",
     values: Mapping[str, Any] | None = None,
+    size: str = "count(*)",
 ) -> Iterator[AnswerTable]:
     """A table for each setting, from constants of this module; only ``values`` come from the user.
 
-    Those with the largest ``by`` come first. Rows that are not among them are left out before the others are ordered.
+    Those with the largest ``by`` come first. Rows that are not among them are left out before the others are ordered,
+    some of them by the view already; ``size`` is how many rows of the same settings there are.
     """
     settings = ", ".join(SETTINGS)
     place = f"row_number() OVER (PARTITION BY {settings} ORDER BY {by} DESC NULLS LAST, {ties})"
@@ -185,7 +190,7 @@ def _tables(
     same = " AND ".join(f"found.{name} IS NOT DISTINCT FROM sizes.{name}" for name in SETTINGS)
     found = store.sql(
         f"WITH found AS MATERIALIZED (SELECT * FROM {view} WHERE {where}), sizes AS MATERIALIZED ("  # noqa: S608
-        f"SELECT {settings}, count(*) AS rows_of_settings, {least} AS least FROM found GROUP BY ALL) "
+        f"SELECT {settings}, {size} AS rows_of_settings, {least} AS least FROM found GROUP BY ALL) "
         f"SELECT {settings}, rows_of_settings, {columns} "
         f"FROM (SELECT found.*, rows_of_settings FROM found JOIN sizes ON {same} WHERE least IS NULL OR {by} >= least) "
         f"QUALIFY $most = 0 OR {place} <= $most ORDER BY rows_of_settings DESC, {settings}, {place}",

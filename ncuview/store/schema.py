@@ -1,9 +1,10 @@
 """The tables of a store: for each the columns with type, unit and meaning, and its Arrow schema (``arrow_schema``).
 
-A store of thousands of reports is a set of Parquet files of six tables. ``reports`` has a row per report and GPU model,
-``launches`` one per launch, ``metrics`` one per launch with a column for each metric of Nsight Compute, ``findings``
-one per finding of a launch or program, ``lines`` one per line of a finding, ``calls`` one per line of a user's program.
-A launch is (``report``, ``launch``), a call is (``report``, ``call``). A value that is unknown is null, never NaN.
+A store of thousands of reports is a set of Parquet files of seven tables. ``reports`` has a row per report and GPU
+model, ``launches`` one per launch, ``metrics`` one per launch with a column for each metric of Nsight Compute,
+``findings`` one per finding of a launch or program, ``lines`` one per line of a finding, ``calls`` one per line of a
+user's program; ``sums`` adds up launches, so that questions about all kernels read few rows. A launch is (``report``,
+``launch``), a call is (``report``, ``call``). A value that is unknown is null, never NaN.
 
 Every table has ``gpu`` and ``month``, by which its files are divided, and those about launches have ``kernel``, so that
 a question about one kernel or one GPU reads little of them and needs no join.
@@ -14,15 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ncuview.store.series import COLUMNS
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 4
+VERSION = 5
 """The version of these tables; a new one has an entry in ``versions.UPGRADES``."""
 VERSION_KEY = "ncuview.store"
 """The key in a Parquet file's metadata that holds table and version, as in ``launches/1``."""
 
-Type = Literal["text", "word", "count", "id", "number", "flag", "time", "numbers", "texts"]
+Type = Literal["text", "word", "count", "id", "number", "flag", "time", "numbers", "texts", "words"]
 TYPES: dict[Type, str] = {
     "text": "a string",
     "word": "a string of few different values, dictionary-encoded",
@@ -33,6 +36,7 @@ TYPES: dict[Type, str] = {
     "time": "a timestamp of UTC in ms",
     "numbers": "a map of strings to float64",
     "texts": "a map of strings to strings",
+    "words": "a list of strings",
 }
 """What each type is in Arrow."""
 SQL_TYPES: dict[Type, str] = {
@@ -45,9 +49,10 @@ SQL_TYPES: dict[Type, str] = {
     "time": "TIMESTAMP WITH TIME ZONE",
     "numbers": "MAP(VARCHAR, DOUBLE)",
     "texts": "MAP(VARCHAR, VARCHAR)",
+    "words": "VARCHAR[]",
 }
 """What DuckDB makes of each type."""
-TableName = Literal["reports", "launches", "metrics", "findings", "lines", "calls"]
+TableName = Literal["reports", "launches", "metrics", "findings", "lines", "calls", "sums"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,42 @@ _CONDITIONS = (
 )
 """Under which conditions a report was made: launches are comparable only where GPU, ncu and settings agree."""
 
+_LAUNCHES = (
+    _REPORT,
+    _LAUNCH,
+    *_PLACED,
+    *_CONDITIONS,
+    Column("kernel", "word", "The kernel's bare name, without namespaces and template arguments."),
+    Column("demangled", "word", "Its complete name with template arguments and parameters."),
+    Column("function", "word", "Its name with namespaces, without template arguments, result and parameters."),
+    Column("template_arguments", "word", "All template arguments in the name, as written; null without any."),
+    Column("code", "id", "A hash of its machine code, the same for the same instructions; null without code."),
+    *(Column(f"grid_{axis}", "count", "Blocks of the grid along this axis; 0 when unknown.") for axis in "xyz"),
+    *(Column(f"block_{axis}", "count", "Threads of a block on this axis; 0 when unknown.") for axis in "xyz"),
+    Column("duration_ns", "number", "gpu__time_duration.sum; null when unknown.", "ns"),
+    Column("time_share", "number", "Its duration over that of all launches of its report, 0 to 1."),
+    Column("verdict", "word", "advice, near-peak, unclear, not-judged or not-yours."),
+    Column("bottleneck", "word", "The unit that limits it, or latency, blocks, launch, transfer."),
+    Column("attained", "number", "The busiest unit's use over what it attains in good kernels, 0 to 1."),
+    Column("rule", "word", "The rule of the first advice; null without advice."),
+    Column("optimization", "word", "What the first advice is; null without advice."),
+    Column("speedup", "number", "What the first advice predicts, as old time over new; null without advice."),
+    Column("saved_ns", "number", "The time that it saves; null without advice.", "ns"),
+    Column("owner", "word", "The library or compiler that the kernel is from, such as cuBLAS; null: yours."),
+    Column("owner_kind", "word", "yours, generated, framework or vendor."),
+    Column("call", "count", "The line of the program that launched it, in `calls`; null without a call stack."),
+    Column("process", "id", "The process id; null when unknown."),
+    Column("workload", "word", "kernel, Tile kernel, range, graph, command list or subgrid schedule."),
+    Column("waits_for_peers", "flag", "Whether it waits for other processes or GPUs: its time then means nothing."),
+    Column("bottleneck_use", "number", "The use of that unit as a share of its peak, 0 to 1; null: unknown."),
+    Column("not_judged", "word", "Why most rules could not judge it; null where they did, and in version 1."),
+    Column("series", "id", "A hash of settings, GPU, names, grid and block: launches with it are comparable."),
+    Column("work", "id", "A hash of its exact counters; null without any, and in versions 1 to 3."),
+    Column("cycles", "number", "sm__cycles_elapsed.max; null when unknown, and in versions 1 to 3."),
+)
+
+_OF_SERIES = frozenset(COLUMNS) - {"gpu"} | {"series", "rule", "optimization", "owner"}
+
 TABLES: tuple[Table, ...] = (
     Table(
         "reports",
@@ -117,41 +158,7 @@ TABLES: tuple[Table, ...] = (
     Table(
         "launches",
         "A launch with its diagnosis.",
-        (
-            _REPORT,
-            _LAUNCH,
-            *_PLACED,
-            *_CONDITIONS,
-            Column("kernel", "word", "The kernel's bare name, without namespaces and template arguments."),
-            Column("demangled", "word", "Its complete name with template arguments and parameters."),
-            Column("function", "word", "Its name with namespaces, without template arguments, result and parameters."),
-            Column("template_arguments", "word", "All template arguments in the name, as written; null without any."),
-            Column("code", "id", "A hash of its machine code, the same for the same instructions; null without code."),
-            *(Column(f"grid_{axis}", "count", "Blocks of the grid along this axis; 0 when unknown.") for axis in "xyz"),
-            *(Column(f"block_{axis}", "count", "Threads of a block on this axis; 0 when unknown.") for axis in "xyz"),
-            Column("duration_ns", "number", "gpu__time_duration.sum; null when unknown.", "ns"),
-            Column("time_share", "number", "Its duration over that of all launches of its report, 0 to 1."),
-            Column("verdict", "word", "advice, near-peak, unclear, not-judged or not-yours."),
-            Column("bottleneck", "word", "The unit that limits it, or latency, blocks, launch, transfer."),
-            Column("attained", "number", "The busiest unit's use over what it attains in good kernels, 0 to 1."),
-            Column("rule", "word", "The rule of the first advice; null without advice."),
-            Column("optimization", "word", "What the first advice is; null without advice."),
-            Column("speedup", "number", "What the first advice predicts, as old time over new; null without advice."),
-            Column("saved_ns", "number", "The time that it saves; null without advice.", "ns"),
-            Column("owner", "word", "The library or compiler that the kernel is from, such as cuBLAS; null: yours."),
-            Column("owner_kind", "word", "yours, generated, framework or vendor."),
-            Column("call", "count", "The line of the program that launched it, in `calls`; null without a call stack."),
-            Column("process", "id", "The process id; null when unknown."),
-            Column("workload", "word", "kernel, Tile kernel, range, graph, command list or subgrid schedule."),
-            Column(
-                "waits_for_peers", "flag", "Whether it waits for other processes or GPUs: its time then means nothing."
-            ),
-            Column("bottleneck_use", "number", "The use of that unit as a share of its peak, 0 to 1; null: unknown."),
-            Column("not_judged", "word", "Why most rules could not judge it; null where they did, and in version 1."),
-            Column("series", "id", "A hash of settings, GPU, names, grid and block: launches with it are comparable."),
-            Column("work", "id", "A hash of its exact counters; null without any, and in versions 1 to 3."),
-            Column("cycles", "number", "sm__cycles_elapsed.max; null when unknown, and in versions 1 to 3."),
-        ),
+        _LAUNCHES,
     ),
     Table(
         "metrics",
@@ -219,6 +226,27 @@ TABLES: tuple[Table, ...] = (
             Column("share", "number", "Of the known kernel time of the report, 0 to 1."),
         ),
     ),
+    Table(
+        "sums",
+        "The launches of a batch that agree in month, series, first advice and owner, added up. A batch is what became "
+        "part of the store at one moment; adding to a store may merge batches, and then their sums.",
+        (
+            *_PLACED,
+            *(column for column in _LAUNCHES if column.name in _OF_SERIES),
+            Column("launches", "count", "How many there are."),
+            Column("time_ns", "number", "The sum of their known durations; null when none is known.", "ns"),
+            Column("timed", "count", "How many have a time and wait for no peers: their time says something."),
+            Column("timed_ns", "number", "The sum of the durations of these; null without any.", "ns"),
+            Column("least_ns", "number", "The shortest of them.", "ns"),
+            Column("most_ns", "number", "The longest of them.", "ns"),
+            Column("ranked_ns", "number", "The sum of those of launches with a rank; null without any.", "ns"),
+            Column("ranks", "words", "The distinct ranks of these; null without any."),
+            Column("saved_ns", "number", "The time that the advice saves in all of them; null without advice.", "ns"),
+            Column("most_saved_ns", "number", "The time that it saves in the one where it is most.", "ns"),
+            Column("counted", "count", "How many have counters: those with `attained`."),
+            Column("judged", "count", "How many of these have a verdict other than not-judged."),
+        ),
+    ),
 )
 TABLE: dict[TableName, Table] = {table.name: table for table in TABLES}
 
@@ -242,6 +270,7 @@ def arrow_schema(table: Table, metrics: dict[str, str] | None = None) -> pa.Sche
         "time": pa.timestamp("ms", tz="UTC"),
         "numbers": pa.map_(pa.string(), pa.float64()),
         "texts": pa.map_(pa.string(), pa.string()),
+        "words": pa.list_(pa.string()),
     }
     fields = [
         pa.field(each.name, types[each.type], metadata={"meaning": each.meaning, "unit": each.unit})

@@ -10,6 +10,7 @@ UPGRADES: Mapping[int, Mapping[TableName, str]] = {
     1: {"launches": "SELECT *, NULL::DOUBLE AS bottleneck_use, NULL::VARCHAR AS not_judged FROM older"},
     2: {"launches": "SELECT *, NULL::BIGINT AS series FROM older"},
     3: {"launches": "SELECT *, NULL::BIGINT AS work, NULL::DOUBLE AS cycles FROM older"},
+    4: {},
 }
 """Version -> for each table that the next version changes, a query of the next version's columns over ``older``."""
 
