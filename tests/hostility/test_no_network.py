@@ -35,9 +35,10 @@ LOCAL = {
     "reader/child.py": {"socket"},
     "reader/task.py": {"socket"},
     "store/opened.py": {"connect"},
+    "store/sums.py": {"connect"},
 }
 """A pair of sockets between two processes of ncuview, which takes descriptors of files from one to the other; and
-DuckDB's connection to a database in this process."""
+DuckDB's connections to databases in this process."""
 REACH_OUT = {"bind", "connect", "connect_ex", "create_connection", "create_server", "getaddrinfo", "listen", "sendto"}
 
 
