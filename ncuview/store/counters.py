@@ -98,8 +98,8 @@ def _bounds(store: Store, counters: str, names: Sequence[str]) -> Mapping[tuple[
 
 
 _TOGETHER = 1 << 19
-"""Values that are grouped at once. Of a kernel whose launches all differ, groups of less take half the time of all at
-once; each group costs 5 ms."""
+"""Values that are grouped at once. Of a kernel with 13 counters that differ in each of 250,000 launches, this takes a
+sixth less processor time than all at once, and 150 MB less memory; each group costs 5 ms."""
 _COUNTED = """
     SELECT name, series, number, value, sum(launches)::BIGINT AS launches
     FROM (SELECT *, unnest({numbers}) AS name, unnest({names}) AS value FROM {counters})

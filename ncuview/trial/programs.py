@@ -117,8 +117,8 @@ class InTurns:
 
     kernel: Timing
     """Of the kernel's launches."""
-    program: Gain
-    """Of the runs from start to end."""
+    program: Gain | None
+    """Of the runs from start to end; None where there were too few for an interval."""
 
 
 class ProgramBench:
@@ -196,7 +196,8 @@ class ProgramBench:
             ratio = ratio_of(times[0], times[1])
             if len(times[1]) < look or ratio.precise or ratio.high < least or ratio.low >= least:
                 break
-        return InTurns(judged_times(times[0], times[1]), gain_of(judged_times(seconds[0], seconds[1])))
+        program = judged_times(seconds[0], seconds[1])
+        return InTurns(judged_times(times[0], times[1]), gain_of(program) if program.rounds >= FEW else None)
 
     def check(self, before: ProgramVersion, after: ProgramVersion, edit: Edit) -> Verification:
         """Whether a version does what the one before the edit does: its results, its launches, and its memory."""
@@ -228,7 +229,7 @@ class ProgramBench:
             return None
 
     def end_to_end(self, before: ProgramVersion, after: ProgramVersion) -> Gain | None:
-        """How many times as fast the runs of a version are from start to end; None where they were not timed."""
+        """How many times as fast the runs of a version are from start to end; None where they were hardly timed."""
         timed = self._timed.get((before.folder, after.folder))
         return timed.program if timed else None
 

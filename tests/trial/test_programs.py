@@ -176,8 +176,10 @@ def test_two_versions_are_timed_once(bench: ProgramBench) -> None:
 
 def test_without_time_left_two_versions_are_run_once(tmp_path: Path) -> None:
     bench = made(tmp_path, left_s=lambda: 0.0)
-    timing = bench.time(bench.build(SOURCE), bench.build(f"{SOURCE}// FASTER\n"))
+    original, faster = bench.build(SOURCE), bench.build(f"{SOURCE}// FASTER\n")
+    timing = bench.time(original, faster)
     assert (timing.outcome, timing.rounds) == ("unclear", 1)
+    assert bench.end_to_end(original, faster) is None
 
 
 def test_tools_of_the_sanitizer_run_at_once_and_one_that_fails_so_runs_again_alone(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def main(
     targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET")] = None,
     *,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Versions of a target that are compiled at once.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Versions compiled at once; 0: as many as processors.")] = 0,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
     turns: Annotated[Path | None, typer.Option(metavar="FILE", help="Take turns at the GPU with other runs.")] = None,
 ) -> None:
