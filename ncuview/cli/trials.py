@@ -65,7 +65,7 @@ def try_(
             value="DIR",
         ),
     ] = None,
-    budget: Annotated[str, option("How long changes are tried: 90s, 3m.", "--budget", value="TIME")] = "90s",
+    budget: Annotated[str, option("How long changes are tried: 45s, 3m.", "--budget", value="TIME")] = "45s",
     dry_run: Annotated[bool, option("Print the changes as patches, and run nothing.", "--dry-run")] = False,
     kernel: KernelOption = "",
     grid: GridOption = "",
@@ -179,5 +179,5 @@ def _write(trial: Trial, to: str, files: list[Path]) -> None:
 def _seconds(budget: str) -> float:
     found = _BUDGET.fullmatch(budget.strip())
     if found is None or not float(found["number"]):
-        raise UsageError(f"--budget {budget!r} is no time", hint="As in --budget 90s, 3m or 1h.")
+        raise UsageError(f"--budget {budget!r} is no time", hint="As in --budget 45s, 3m or 1h.")
     return float(found["number"]) * _SECONDS[found["unit"]]

@@ -163,7 +163,7 @@ class Try(Bounded):
     ]
     budget_s: Annotated[
         float, Field(gt=0, le=3_600, description="Seconds in which changes are tried; one that has begun is finished.")
-    ] = 90.0
+    ] = 45.0
     dry_run: Annotated[bool, Field(description="Answer with the changes, and run nothing.")] = False
     key: Annotated[
         _Text, Field(description="The key of a change, to have its patch. A trial that was run is not run again.")

@@ -190,9 +190,10 @@ def try_program(
         budget = _Budget(budget_s, stages)
         tools = _tools_for_programs(tracer(folder), remarks, stages, jobs, budget.left_s)
         say("build")
-        name, source = _kernel_of(tools, program, build, kernel, tree, folder / "first")
+        original = folder / "original"
+        name, source = _kernel_of(tools, program, build, kernel, tree, original)
         target = ProgramTarget(tree, source, name, build, tuple(program), check)
-        bench = ProgramBench(target, folder / "versions", tools)
+        bench = ProgramBench(target, folder / "versions", tools, original)
         written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
         trial = _tried(bench, written, budget, say, remarks, tools.at_once)
         if source.suffix == ".py" and trial.patch and (others := importers_of(tree, source)):

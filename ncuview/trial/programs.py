@@ -124,10 +124,10 @@ class InTurns:
 class ProgramBench:
     """Builds, judges, checks and times versions of a program's source."""
 
-    def __init__(self, target: ProgramTarget, folder: Path, tools: ProgramTools) -> None:
-        """``folder`` is a private one for the copies."""
+    def __init__(self, target: ProgramTarget, folder: Path, tools: ProgramTools, original: Path | None = None) -> None:
+        """``folder`` is a private one for the copies, and ``original`` one in which the tree is built already."""
         self.path, self.kernel = str(target.source), target.kernel
-        self._target, self._folder, self._tools = target, folder, tools
+        self._target, self._folder, self._tools, self._original = target, folder, tools, original
         self._versions = count()
         self._codes: dict[Path, KernelCode] = {}
         self._timed: dict[tuple[Path, Path], InTurns] = {}
@@ -151,9 +151,11 @@ class ProgramBench:
         Raises:
             NotBuilt: The build failed.
         """
+        content = source.encode("utf-8", "surrogateescape")
+        if self._original and content == (self._original / self._target.source).read_bytes():
+            return ProgramVersion(self._original)
         folder = self._folder / str(next(self._versions))
-        written = {self._target.source: source.encode("utf-8", "surrogateescape")}
-        self._tools.build(self._target.tree, folder, self._target.build, written)
+        self._tools.build(self._target.tree, folder, self._target.build, {self._target.source: content})
         return ProgramVersion(folder)
 
     def judge(self, version: ProgramVersion) -> LaunchDiagnosis | None:

@@ -94,6 +94,7 @@ def made(
     judge: Callable[[Path, Sequence[str], str], Judged | None] = judge,
     at_once: Together = IN_TURN,
     left_s: Callable[[], float] = lambda: math.inf,
+    original: Path | None = None,
 ) -> ProgramBench:
     tree = folder / "tree"
     tree.mkdir(exist_ok=True)
@@ -105,7 +106,7 @@ def made(
     tools = ProgramTools(
         traced_by(folder / "no-library.so"), judge, sanitizer, code_of, count, built_copy, at_once, left_s
     )
-    return ProgramBench(target, folder / "versions", tools)
+    return ProgramBench(target, folder / "versions", tools, original)
 
 
 def edited(more: str, *, before: str = SOURCE) -> Edit:
@@ -123,6 +124,14 @@ def test_several_threads_may_build_versions_at_once(bench: ProgramBench) -> None
         versions = list(pool.map(bench.build, sources))
     assert len({version.folder for version in versions}) == 4
     assert [(version.folder / "built.cu").read_text() for version in versions] == sources
+
+
+def test_a_tree_that_is_built_as_it_stands_is_the_original(tmp_path: Path) -> None:
+    original = tmp_path / "original"
+    bench = made(tmp_path, original=original)
+    built_copy(tmp_path / "tree", original, "cp k.cu built.cu", {})
+    assert bench.build(SOURCE).folder == original
+    assert bench.build(SOURCE + "// FASTER\n").folder.parent == tmp_path / "versions"
 
 
 def test_versions_are_built_in_copies_and_the_tree_stays(bench: ProgramBench, tmp_path: Path) -> None:

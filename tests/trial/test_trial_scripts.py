@@ -61,7 +61,7 @@ def test_each_gpu_takes_the_next_target_until_the_deadline(
     smi.write_text("#!/bin/sh\necho 'GPU 0: A'; echo 'GPU 1: B'\n")
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    append(tmp_path / "trials.tsv", COLUMNS, [("mmul", *"1234567890ab")])
+    append(tmp_path / "trials.tsv", COLUMNS, [("mmul", *"1234567890abcd")])
     on_gpus.main(tmp_path, ["mmul", "k1", "p003/none"], deadline=deadline)
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == f"{2 - begun} targets were not begun"
@@ -71,9 +71,9 @@ def test_each_gpu_takes_the_next_target_until_the_deadline(
 def test_the_page_counts_what_was_tried() -> None:
     assert set(sections()) == set(listed_targets())
     rows = {
-        "mmul": ("15", "1", "0", "0", "4.000", "70", "", "right", "4027eb29", "advice", "0.990", ""),
-        "reduce_v1": ("1", "0", "1", "0", "", "190", "the time is up", "", "", "", "", ""),
-        "p011/k11b": ("0", "0", "0", "0", "", "10", "", "", "", "near-peak", "0.966", ""),
+        "mmul": ("15", "1", "0", "0", "4.000", "70", "", "right", "4027eb29", "advice", "0.990", "", "45", "0"),
+        "reduce_v1": ("1", "0", "1", "0", "", "190", "the time is up", "", "", "", "", "", "", ""),
+        "p011/k11b": ("0", "0", "0", "0", "", "10", "", "", "", "near-peak", "0.966", "", "", ""),
     }
     kept = ("mmul", "0", "GMEM006", "register_tiling", "kept", "4.000", "", "4.400", "Compute 8 x 8 results", "")
     page = figures(

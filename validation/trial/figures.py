@@ -40,6 +40,9 @@ def figures(trials: Sequence[Row], attempts: Sequence[Row]) -> str:
         part: [row for row in trials if parts.get(row["target"]) == part] for part in dict.fromkeys(parts.values())
     }
     groups["near their peak, as their report says"] = [row for row in trials if _is_near_peak(row)]
+    for budget in sorted({row["budget"] for row in trials if row["beside"] == "0"}, key=int):
+        alone = [row for row in trials if (row["budget"], row["beside"]) == (budget, "0")]
+        groups[f"alone on their machine, budget {budget} s"] = alone
     columns = ("trials of", *(name for name, _ in _of([])))
     rows = [[part, *(cell for _, cell in _of(group))] for part, group in groups.items() if group]
     decisions = Counter((row["decision"], bool(row["reason"])) for row in attempts)

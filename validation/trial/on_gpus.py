@@ -38,7 +38,7 @@ def main(
     *,
     each: Annotated[int, typer.Option(metavar="N", help="Trials at once on a GPU.")] = 1,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 45.0,
     jobs: Annotated[int, typer.Option(metavar="N", help="Versions of a target that are compiled at once.")] = 2,
 ) -> None:
     """Try the targets that OUT does not have, in their order."""
@@ -47,7 +47,8 @@ def main(
     for target in targets or listed_targets():
         if target not in done:
             left.put(target)
-    options = [f"--budget={budget}", f"--jobs={jobs}"]
+    gpus = subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True).stdout.count("GPU ")
+    options = [f"--budget={budget}", f"--jobs={jobs}", f"--beside={each * gpus - 1}"]
 
     def work(folder: Path, gpu: int) -> None:
         # ncu's lock lies there: GPUs do not wait for each other.
@@ -62,7 +63,6 @@ def main(
             said = _ended([*command, f"--turns={folder / 'turns'}"], variables, ends)
             print(f"GPU {gpu}: {said or f'{target}: left at the deadline'}", flush=True)
 
-    gpus = subprocess.run(["nvidia-smi", "-L"], check=True, capture_output=True, text=True).stdout.count("GPU ")
     with tempfile.TemporaryDirectory(prefix="ncuview-") as text, ThreadPoolExecutor(each * gpus) as pool:
         for begun in [pool.submit(work, Path(text) / str(gpu), gpu) for _ in range(each) for gpu in range(gpus)]:
             begun.result()

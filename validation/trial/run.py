@@ -1,6 +1,7 @@
 """Try changes of many kernels on this GPU, and check what is kept by an oracle that knows nothing of the original.
 
-    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [--turns FILE] [TARGET ...]
+    python3 -m validation.trial.run OUT [--deadline SECONDS] [--budget SECONDS] [--jobs N] [--turns FILE]
+        [--beside N] [TARGET ...]
 
 A TARGET is a kernel of the catalogue, or a kernel of a labelled program, as ``p003/k03b``; without any, those of
 ``targets.txt``. ``OUT/trials.tsv`` gets a line for each trial: the numbers of attempts, which are changes that were
@@ -51,9 +52,23 @@ from validation.trial.tables import append, rows_of
 
 TARGETS = Path(__file__).with_name("targets.txt")
 COUNTS = ("attempts", "kept", "refuted", "unproven")
-COLUMNS = ("target", *COUNTS, "gain", "seconds", "stopped", "oracle", "patch", "verdict", "attained", "gpu")
+COLUMNS = (
+    "target",
+    *COUNTS,
+    "gain",
+    "seconds",
+    "stopped",
+    "oracle",
+    "patch",
+    "verdict",
+    "attained",
+    "gpu",
+    "budget",
+    "beside",
+)
 """The columns of ``trials.tsv``. ``verdict`` and ``attained`` are what the diagnosis says of the original, empty where
-it is unknown: its verdict, and the share of what its bottleneck attains."""
+it is unknown: its verdict, and the share of what its bottleneck attains. ``budget`` is in seconds and ``beside`` the
+number of other trials on the machine at the same time; both are empty in rows that are older than these columns."""
 ATTEMPT = ("target", "step", "rule", "optimization", "decision", "predicted", "bound", "measured", "title", "reason")
 """The columns of ``attempts.tsv``; gains are the best estimate."""
 CHECKED = "NCUVIEW_CHECKED"
@@ -73,10 +88,11 @@ def main(
     out: Path,
     targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET")] = None,
     *,
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 90.0,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="For each target.")] = 45.0,
     jobs: Annotated[int, typer.Option(metavar="N", help="Versions compiled at once; 0: as many as processors.")] = 0,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
     turns: Annotated[Path | None, typer.Option(metavar="FILE", help="Take turns at the GPU with other runs.")] = None,
+    beside: Annotated[int, typer.Option(metavar="N", help="How many trials others make meanwhile.")] = 0,
 ) -> None:
     """Try one target after the other."""
     end = time.monotonic() + deadline
@@ -95,7 +111,7 @@ def main(
             print(f"{target}: FAILED: {failed}", flush=True)
             continue
         (out / f"{target.replace('/', '-')}.json").write_text(trial_document(trial), encoding="utf-8")
-        row = _row(target, trial, oracle)
+        row = (*_row(target, trial, oracle), f"{budget:.0f}", str(beside))
         append(out / "attempts.tsv", ATTEMPT, [_attempt(target, each) for each in trial.attempts])
         append(out / "trials.tsv", COLUMNS, [row])
         print("  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), flush=True)
