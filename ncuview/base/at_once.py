@@ -35,7 +35,9 @@ class Together:
                         each.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-                while wait(made, timeout=_LOOK_S).not_done:
+                # To wait for a call that was cancelled in the queue would never end.
+                begun = [each for each in made if not each.cancelled()]
+                while wait(begun, timeout=_LOOK_S).not_done:
                     self.end()
                 raise
 

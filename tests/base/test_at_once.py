@@ -43,3 +43,24 @@ def test_after_an_interruption_no_call_is_running_and_none_begins() -> None:
         Together(2, ended.set)([interrupt, wait_for_the_end, lambda: made.append("begun"), lambda: None])
     assert made in (["ended"], ["begun", "ended"])
     assert ended.is_set()
+
+
+def test_an_interruption_does_not_wait_for_calls_that_never_began() -> None:
+    ended, looks = Event(), list[int]()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    def end() -> None:
+        ended.set()
+        looks.append(1)
+        assert len(looks) < 50, "it waits for a call that was cancelled"
+
+    def wait_for_the_end() -> None:
+        ended.wait(20)
+
+    def never() -> None:
+        raise AssertionError("it began")
+
+    with pytest.raises(KeyboardInterrupt):
+        Together(1, end)([interrupt, wait_for_the_end, never])
