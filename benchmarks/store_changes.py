@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -24,7 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncuview.store.change_points import LEAST_POINTS, PERMUTATIONS, Numbers, Seen, counter_changes, time_changes
+from ncuview.store.batches import Contents
+from ncuview.store.change_points import LEAST_POINTS, PERMUTATIONS, Numbers, time_changes
+from ncuview.store.counter_changes import histories_of
+from ncuview.store.opened import Store
+from ncuview.store.place import place_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,24 +122,28 @@ def found(
 def counters(series: int, seed: int = 3) -> tuple[int, int, int]:
     """Seeded histories of an exact counter -> changes made, changes found at the first run after, changes invented."""
     chance = np.random.default_rng(seed)
-    made = right = wrong = 0
-    for _ in range(series):
+    made: set[tuple[int, int]] = set()
+    rows: list[tuple[int, int, int, float]] = []
+    for number in range(series):
         places = np.flatnonzero(chance.random(POINTS - 1) < chance.choice([0.0, 0.05, 0.3])) + 1
         value, values = float(chance.integers(1, 2**53)), np.empty(POINTS)
         for at in range(POINTS):
             if at in places:  # by one, or by any number
                 value += 1.0 if chance.random() < 0.5 else float(chance.integers(1, 10_000))
             values[at] = value
-        unknown = np.flatnonzero(chance.random(POINTS) < 0.1)
-        points = [
-            Seen((), 0) if at in unknown else Seen((float(values[at]),), int(chance.integers(1, 4)))
-            for at in range(POINTS)
-        ]
-        known = [at for at in range(POINTS) if at not in unknown]
-        expected = {after for before, after in pairwise(known) if values[before] != values[after]}
-        reported = {change.at for change in counter_changes(points)}
-        made, right, wrong = made + len(expected), right + len(expected & reported), wrong + len(reported - expected)
-    return made, right, wrong
+        known = np.flatnonzero(chance.random(POINTS) >= 0.1)
+        rows += [(number, int(at), int(chance.integers(1, 4)), float(values[at])) for at in known]
+        made |= {(number, int(after)) for before, after in pairwise(known) if values[before] != values[after]}
+    with tempfile.TemporaryDirectory() as folder, Store(place_of(folder), Contents(())) as store:
+        columns = dict(
+            zip(("series", "number", "launches", "counter"), map(list, zip(*rows, strict=True)), strict=True)
+        )
+        table = store.kept(
+            "seeded", f"SELECT NULL AS codes, {', '.join(f'unnest(${name}) AS {name}' for name in columns)}", **columns
+        )
+        histories = histories_of(store, table, ["counter"])
+    reported = {(number, change.at) for (number, _), history in histories.items() for change in history.changes}
+    return len(made), len(made & reported), len(reported - made)
 
 
 # Other methods

@@ -1,10 +1,9 @@
-"""Find change points in series over commits: of exact counters by equality, of times in ns by a permutation test.
+"""Find change points in series of times over commits, in ns, by a permutation test.
 
-``counter_changes`` compares the values at each point with those before; one changed value is a change, at the first
-point after it. ``time_changes`` returns the steps of a series of times, and what is no step: a drift, or times that
-alternate between two levels. All take NumPy arrays, in the order of the points, and read nothing else.
+``time_changes`` returns the steps of a series of times, and what is no step: a drift, or times that alternate between
+two levels. It takes NumPy arrays, in the order of the points, and reads nothing else.
 
-The test of times: the largest t statistic over all splits of the logarithms, against the largest of the same values in
+The test: the largest t statistic over all splits of the logarithms, against the largest of the same values in
 PERMUTATIONS random orders. Where none of them reaches it, the split is a step, and both sides are tested again. Most
 steps need no such orders: an inequality shows that too few of all orders reach them. The noise need therefore not be
 normal; it must not depend on the order. Noise that does is recognised in three cases:
@@ -22,10 +21,9 @@ the test with PELT of ``ruptures`` and with E-divisive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +38,6 @@ LEAST_STEP = 0.01
 """Smaller steps are left out: of 200 launches of the catalogue that were recorded twice, most differ by that much."""
 LEAST_POINTS = 3
 """On either side of a step. Fewer cannot be told from odd runs at this level."""
-MOST_VALUES = 4
-"""Of an exact counter at a point that are known one by one."""
 _SEED = 2026
 _LARGEST_BLOCK = 4_000_000
 """Values that are permuted at a time: 32 MB."""
@@ -51,29 +47,6 @@ _WANDER_LEVEL = 0.01
 _WANDER_PERMUTATIONS = 499
 _OF_CLOCK = 0.5
 """The share of a step that a change of the clock must explain."""
-
-
-class Seen(NamedTuple):
-    """An exact counter at a point."""
-
-    values: tuple[float, ...]
-    """The distinct values of the launches, ascending, the MOST_VALUES smallest; none where they are unknown."""
-    launches: int
-    """How many launches have a value."""
-    more: int = 0
-    """How many distinct values there are besides."""
-    common: int = 0
-    """How many distinct values the last point before has too; counted where one of the two has more."""
-
-
-@dataclass(frozen=True)
-class CounterChange:
-    """A point at which an exact counter has other values than before."""
-
-    at: int
-    before: tuple[float, ...]
-    """The distinct values of the launches at the last point before, ascending, the MOST_VALUES smallest."""
-    after: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -103,31 +76,6 @@ class TimeChanges:
     """Whether successive times resemble each other so much that a step between them says nothing."""
     with_clock: tuple[int, ...] = ()
     """The points of steps that follow the clock; these are not reported as steps."""
-
-
-def counter_changes(points: Sequence[Seen]) -> tuple[CounterChange, ...]:
-    """The changes of an exact counter.
-
-    Launches of one kernel with one configuration may have different arguments, hence several values at a point. Where a
-    point has more or fewer launches than the one before, values that are only added or only missing are no change.
-    """
-    found: list[CounterChange] = []
-    before = Seen((), 0)
-    for at, now in enumerate(points):
-        if not now.values:
-            continue
-        if before.values and _differ(before, now):
-            found.append(CounterChange(at, before.values, now.values))
-        before = now
-    return tuple(found)
-
-
-def _differ(before: Seen, after: Seen) -> bool:
-    one, other = len(before.values) + before.more, len(after.values) + after.more
-    common = after.common if before.more or after.more else len({*before.values} & {*after.values})
-    if before.launches == after.launches:
-        return common < max(one, other)
-    return common < min(one, other)
 
 
 def time_changes(times_ns: Numbers, clocks: Numbers | None = None) -> TimeChanges:

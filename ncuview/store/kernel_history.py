@@ -1,7 +1,5 @@
 """``history``: the times and exact counters of one kernel over commits, drivers and ncu versions, with change points.
 
-A counter of the same machine code that changes at each of several points depends on the data of a run. It is no change.
-
 A series is a kernel with its template arguments and configuration, on a GPU model, under one setting of the profiler.
 Its points are commits (or dates, or builds), in the order of their reports; a driver or ncu version that changes begins
 a new point. A kernel that was renamed continues its series where its machine code is the same, and no point has both.
@@ -15,15 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ncuview.store.answer import Answer, AnswerTable, Cell
-from ncuview.store.change_points import TimeChanges, counter_changes, time_changes
-from ncuview.store.counters import CounterHistory
+from ncuview.store.change_points import TimeChanges, time_changes
+from ncuview.store.counters import Counter
 from ncuview.store.kernel_series import AtPoint, KernelSeries, Series
 from ncuview.store.opened import Store
 from ncuview.store.questions import SPLIT, cell
 
 _SHOWN_VALUES = 3
-_VARYING_FROM = 3
-"""An exact counter that changes at this many successive points, and at no point stays, varies from run to run."""
 
 
 def history(store: Store, kernel: str, limit: int) -> Answer:
@@ -44,15 +40,14 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
         f"{old} has the machine code of {new} at other points: it is the same kernel." for old, new in launches.renamed
     ]
     tables = []
-    for (each, points), histories in zip(shown.items(), launches.counters([*shown.values()]), strict=True):
+    for (each, points), counters in zip(shown.items(), launches.counters([*shown.values()]), strict=True):
         found = _times(points)
         notes += _remarks(each, points, found)
-        counted, varied = _counter_rows(points, histories)
-        changes = sorted([*_time_rows(points, found), *counted], key=lambda change: change.at)
+        changes = sorted([*_time_rows(points, found), *_counter_rows(points, counters)], key=lambda change: change.at)
         if changes:
             rows = [(*each[1:], *change.row) for change in changes[-limit:]]
             tables.append(AnswerTable("changes", each.settings, _CHANGES, tuple(rows), len(changes) - len(rows)))
-        if varied:
+        if varied := [(name, least, most, it.known) for name, least, most, it in counters if it.varies]:
             rows = [(*each[1:], *row) for row in varied[: limit or None]]
             tables.append(AnswerTable("work varies", each.settings, _VARIED, tuple(rows), len(varied) - len(rows)))
         stepped = {step.at for step in found.steps}
@@ -96,25 +91,10 @@ def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Chang
         yield _change(points, step.at, "time_ns", step.before_ns, step.after_ns)
 
 
-def _counter_rows(
-    points: Sequence[AtPoint], histories: Sequence[CounterHistory]
-) -> tuple[Sequence[_Change], Sequence[tuple[Cell, ...]]]:
-    """The changes of exact counters; and of each counter that varies from run to run its name, bounds and points."""
-    changes: list[_Change] = []
-    varied: list[tuple[Cell, ...]] = []
-    for name, seen, known, least, most in histories:
-        places = list(seen)
-        found = [(places[each.at], each) for each in counter_changes([*seen.values()])]
-        if len(found) >= _VARYING_FROM and len(found) == known - 1 and _same_code(points, places):
-            varied.append((name, least, most, known))
-        else:
-            changes += [_change(points, at, name, _values(each.before), _values(each.after)) for at, each in found]
-    return changes, varied
-
-
-def _same_code(points: Sequence[AtPoint], known: Sequence[int]) -> bool:
-    """Whether the machine code is the same at these points, as far as it is known."""
-    return len({points[at].codes for at in known if points[at].codes}) <= 1
+def _counter_rows(points: Sequence[AtPoint], counters: Sequence[Counter]) -> Iterator[_Change]:
+    for name, *_, history in counters:
+        for at, before, after in history.changes:
+            yield _change(points, at, name, _values(before), _values(after))
 
 
 def _values(values: Sequence[float]) -> Cell:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ncuview.store.answer import Settings
-from ncuview.store.counters import KEYS, CounterHistory, counter_histories
+from ncuview.store.counters import KEYS, Counter, Place, counters_of
 from ncuview.store.opened import Store
 from ncuview.store.questions import OF_NAME, names_of, unknown_kernel
 from ncuview.store.sums import TIMED
@@ -137,11 +137,11 @@ class KernelSeries:
             points.sort(key=lambda at: (at.created is None, at.created, str(at.point.point)))
         return found
 
-    def counters(self, series: Sequence[Sequence[AtPoint]]) -> list[list[CounterHistory]]:
+    def counters(self, series: Sequence[Sequence[AtPoint]]) -> list[list[Counter]]:
         """The exact counters of each series that do not have one value throughout."""
         launches = f"SELECT {_PLACE} AS place, work, report, launch FROM ({self._launches()})"  # noqa: S608
-        places = [[at.place for at in points] for points in series]
-        return counter_histories(self._store, launches, self._values, places)
+        places = [[Place(at.place, at.codes) for at in points] for points in series]
+        return counters_of(self._store, launches, self._values, places)
 
     def _group(self) -> None:
         """Keep the launches of the names by point."""

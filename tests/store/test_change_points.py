@@ -1,4 +1,4 @@
-"""Change points: of exact counters at the first run after the change, of times where chance does not explain a step."""
+"""Change points of times, where chance does not explain a step."""
 
 from __future__ import annotations
 
@@ -11,72 +11,15 @@ from hypothesis import strategies as st
 
 from ncuview.store import change_points
 from ncuview.store.change_points import (
-    CounterChange,
-    Seen,
     TimeChange,
     TimeChanges,
     _share_of_orders,
     _statistics,
-    counter_changes,
     time_changes,
 )
 
 NAN = float("nan")
 FEW = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.9, 99.1, 100.1]
-
-
-def points(*values: tuple[float, ...]) -> list[Seen]:
-    """For each point the values of its launches."""
-    return [Seen(tuple(sorted(set(each))), len(each)) for each in values]
-
-
-def test_one_other_value_is_a_change_at_once() -> None:
-    assert counter_changes(points((5.0,), (5.0,), (6.0,))) == (CounterChange(2, (5.0,), (6.0,)),)
-
-
-def test_a_value_that_comes_back_is_a_second_change() -> None:
-    assert [change.at for change in counter_changes(points((5.0,), (6.0,), (5.0,)))] == [1, 2]
-
-
-def test_the_largest_counter_differs_by_one() -> None:
-    assert counter_changes(points((2.0**53 - 1,), (2.0**53,)))
-
-
-def test_nothing_is_invented_where_a_counter_is_unknown() -> None:
-    assert counter_changes(points((), (5.0,), (), (5.0,))) == ()
-
-
-def test_a_change_is_found_across_unknown_points() -> None:
-    assert counter_changes(points((5.0,), (), (6.0,))) == (CounterChange(2, (5.0,), (6.0,)),)
-
-
-def test_launches_with_other_arguments_are_compared_as_sets() -> None:
-    assert counter_changes(points((5.0, 7.0), (7.0, 5.0))) == ()
-    assert counter_changes(points((5.0, 7.0), (5.0, 8.0))) == (CounterChange(1, (5.0, 7.0), (5.0, 8.0)),)
-
-
-def test_fewer_or_more_launches_alone_are_no_change() -> None:
-    assert counter_changes(points((5.0, 7.0), (5.0,), (5.0, 7.0, 9.0))) == ()
-
-
-def test_the_same_number_of_launches_with_one_value_less_is_a_change() -> None:
-    assert counter_changes(points((5.0, 7.0), (5.0, 5.0))) == (CounterChange(1, (5.0, 7.0), (5.0,)),)
-
-
-@pytest.mark.parametrize(
-    ("after", "changed"),
-    [
-        (Seen((1.0, 2.0), 9, more=4, common=6), False),
-        (Seen((1.0, 2.0), 9, more=4, common=5), True),
-        (Seen((1.0, 2.0), 9, more=3, common=5), True),
-        (Seen((1.0, 2.0), 8, more=3, common=5), False),
-        (Seen((1.0, 2.0), 10, more=5, common=6), False),
-        (Seen((1.0, 2.0), 10, more=5, common=5), True),
-    ],
-    ids=["the same", "one is another", "one is missing", "fewer launches", "more launches", "more, and one is another"],
-)
-def test_values_that_are_only_counted_are_compared_by_how_many_are_common(after: Seen, *, changed: bool) -> None:
-    assert bool(counter_changes([Seen((1.0, 2.0), 9, more=4), after])) is changed
 
 
 def test_a_step_of_times_has_its_place_and_both_levels() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ncuview import store
 from ncuview.base.errors import UnknownKernel
 from ncuview.store.answer import Answer
-from ncuview.store.change_points import MOST_VALUES
+from ncuview.store.counter_changes import MOST_VALUES
 from ncuview.store.kernel_history import history
 from ncuview.store.work import CYCLES
 from tests.store.small_store import SmallStore, of_day
