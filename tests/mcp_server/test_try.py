@@ -290,8 +290,9 @@ def serving(builds: Machine) -> AbstractContextManager[Client]:
 
 
 def build_of(pids: Path) -> str:
-    """A build that writes its processes and does not end."""
-    return f": > made; /bin/sleep 600 & echo $! $$ > {pids}.new; /bin/mv {pids}.new {pids}; wait"
+    """A build that writes its processes and does not end. A background job would ignore SIGINT, for ten seconds."""
+    inner = f"echo $$ $PPID > {pids}.new; /bin/mv {pids}.new {pids}; exec /bin/sleep 600"
+    return f": > made; /bin/sh -c '{inner}'; :"
 
 
 def processes_in(pids: Path) -> list[int]:

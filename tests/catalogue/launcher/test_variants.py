@@ -168,7 +168,7 @@ def test_times_are_interleaved_until_they_are_precise(tmp_path: Path) -> None:
 
 def test_noise_makes_more_rounds_and_the_budget_ends_them(tmp_path: Path) -> None:
     given = job(tmp_path, ORIGINAL, mode="time")
-    ((found,), _) = run_job(given, lambda path, number: 1000.0 + 400 * (hash((path, number)) % 7))
+    ((found,), _) = run_job(given | {"budget_s": 4}, lambda path, number: 1000.0 + 400 * (hash((path, number)) % 7))
     assert len(found["times_ns"]["original"]) > LOOKS[0]
     ((short,), _) = run_job(given | {"budget_s": 0}, lambda path, number: 1000.0)
     assert {key: len(times) for key, times in short["times_ns"].items()} == {"original": 1, "variant 1": 1}
