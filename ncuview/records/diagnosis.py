@@ -90,6 +90,10 @@ Share = Annotated[float, Limits(minimum=0, maximum=1.000001)]
 """0 to 1, plus rounding."""
 
 
+OPEN_BELOW = 1e-6
+"""The lower bound of a gain of which only the upper one is known; its inverse is the upper one where none is known."""
+
+
 @dataclass(frozen=True)
 class Gain:
     """A factor by which a launch gets faster: the best estimate, and bounds that should hold."""
@@ -103,8 +107,10 @@ class Gain:
 
     @property
     def bounds(self) -> str:
-        """``1.94x to 2.29x``."""
-        return f"{factor(self.low)} to {factor(self.high)}"
+        """``1.94x to 2.29x``, or ``1.02x at most``."""
+        if self.low > OPEN_BELOW:
+            return f"{factor(self.low)} to {factor(self.high)}"
+        return f"{factor(self.high)} at most" if self.high < 1 / OPEN_BELOW else "too few runs for an interval"
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,13 @@ from ncuview.comparison.metric_words import explained
 from ncuview.patch import Edit, NoEdit, changes_for, lines_in
 from ncuview.patch.parameters import parameters_of
 from ncuview.patch.tile_shapes import shapes_of
-from ncuview.records.diagnosis import FINISHED_SHARE, Finding, Gain, LaunchDiagnosis
+from ncuview.records.diagnosis import FINISHED_SHARE, OPEN_BELOW, Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Attempt, Bound
 from ncuview.trial.space import REGISTERS, space_of
 from ncuview.trial.timing import LEAST_GAIN, Timing
 from ncuview.trial.tuning import tune
 from ncuview.trial.verify import Verification
 
-_LEAST = 1e-6
-"""Where there were too few rounds for an interval."""
 _LEAST_GAIN_NEAR_PEAK = 1 / FINISHED_SHARE
 """What a change of a version near its peak must gain: more than is left there with the same work for the bottleneck.
 Every change has a cost; reports advise nothing there that predicts less than ``WORTH_DOING_NEAR_PEAK``."""
@@ -438,4 +436,4 @@ def _checked(attempt: Attempt, verification: Verification) -> Attempt | None:
 
 def gain_of(timing: Timing) -> Gain:
     """The measured gain with its interval; without enough rounds for one, any gain is possible."""
-    return Gain(max(timing.ratio.low, _LEAST), timing.ratio.median, min(timing.ratio.high, 1 / _LEAST))
+    return Gain(max(timing.ratio.low, OPEN_BELOW), timing.ratio.median, min(timing.ratio.high, 1 / OPEN_BELOW))
