@@ -121,7 +121,7 @@ def test_as_many_launches_are_counted_by_their_number(store: Store) -> None:
         ([1, 2, 3, 4], [7, 7, 7, 7], True),
         ([1, 2, 1, 2], [None, 7, 7, None], True),
         ([1, 2, 3], [7, 7, 7], False),
-        ([1, 2, 3, 3], [7, 7, 7, 7], False),
+        ([1, 2, 3, 4, 4], [7] * 5, False),
         ([1, 2, 3, 4], [7, 7, 8, 8], False),
     ],
     ids=["each time", "code unknown", "too few points", "it stays once", "the code changes"],

@@ -256,7 +256,7 @@ def test_a_counter_that_changes_at_each_point_varies_from_run_to_run(small: Smal
 
 @pytest.mark.parametrize(
     ("values", "codes"),
-    [([1.0, 2.0, 3.0], [7] * 3), ([1.0, 2.0, 3.0, 3.0], [7] * 4), ([1.0, 2.0, 3.0, 4.0], [7, 8, 9, 10])],
+    [([1.0, 2.0, 3.0], [7] * 3), ([1.0, 2.0, 3.0, 4.0, 4.0], [7] * 5), ([1.0, 2.0, 3.0, 4.0], [7, 8, 9, 10])],
     ids=["too few points", "it stays once", "the code changes"],
 )
 def test_other_counters_have_changed(values: list[float], codes: list[int], small: SmallStore) -> None:
