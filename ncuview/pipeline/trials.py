@@ -7,6 +7,7 @@ that launches versions, compute-sanitizer, and ncu where it may read counters.
 from __future__ import annotations
 
 import math
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
@@ -423,18 +424,22 @@ def _tools_for_programs(
 
 
 def _kernel_of(
-    tools: ProgramTools, program: Sequence[str], build: str, kernel: str, tree: Path, folder: Path
+    tools: ProgramTools, program: Sequence[str], build: str, kernel: str, tree: Path, original: Path
 ) -> tuple[str, Path]:
     """The kernel to change and the file that defines it: the one that takes most time of those in the tree.
+
+    The tree is built in the folder ``original``, and run in a copy of that.
 
     Raises:
         CompileFailed: The program does not build.
         ProgramFailed: It fails, or launches no kernel that the tree defines.
     """
     try:
-        tools.build(tree, folder, build, {})
+        tools.build(tree, original, build, {})
     except NotBuilt as refused:
         raise CompileFailed(f"the program does not build: {refused}") from refused
+    # What a first run leaves behind would be there in all runs of the original, and not in the first of a change.
+    folder = shutil.copytree(original, original.with_name("first"), symlinks=True)
     run = tools.run(folder, program, _RUN_S)
     if run.ran.failure:
         raise ProgramFailed(f"{' '.join(program)}: {run.ran.failure}")

@@ -191,6 +191,16 @@ def test_a_change_with_another_result_is_refuted(tree: Path) -> None:
     assert "float4" not in trial.patch
 
 
+def test_what_only_a_first_run_writes_is_no_result_of_a_change(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = ProgramTools(traced_by(tree / "no-library.so"), judge, sanitizer, code_of, count, built_copy)
+    monkeypatch.setattr(trials, "_tools_for_programs", lambda *_: tools)
+    caches = "import pathlib\nif not pathlib.Path('cache').exists():\n    pathlib.Path('cache').write_text('once')\n"
+    trial = tried(tree, caches + APP)
+    faster = [each for each in trial.attempts if "float4" in each.diff]
+    assert {each.decision for each in faster} == {"unproven"}
+    assert all("differs from run to run" in each.reason for each in faster)
+
+
 def test_without_a_block_only_what_needs_none_is_tried(tree: Path) -> None:
     trial = tried(tree, APP.replace("(256,), (y", "blocks(), (y").replace("k((", "blocks = lambda: (256,)\nk(("))
     assert not trial.patch
